@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // LogSource is a log that can be copied. Every [Archive] is one; others read files that
@@ -86,6 +89,30 @@ type LogCommit struct {
 	Digest      string          // of its draft; "" for none. Without an idempotency key, it need not be there
 }
 
+// Check reports whether the commit can be stored: texts are valid UTF-8 without U+0000,
+// metadata is JSON, and no number is negative.
+func (c *LogCommit) Check() error {
+	for _, text := range [...]struct{ what, s string }{
+		{"runtime", c.Runtime}, {"kind of the actor", string(c.Actor.Kind)}, {"id of the actor", c.Actor.ID},
+		{"correlation id", c.Correlation}, {"signature reference", c.Signature}, {"comment", c.Comment},
+		{"idempotency key", c.IdempotencyKey}, {"digest", c.Digest},
+	} {
+		if !utf8.ValidString(text.s) || strings.IndexByte(text.s, 0) >= 0 {
+			return onto.Errorf(onto.Invalid, "the %s of commit %d is not valid UTF-8, or contains U+0000", text.what, c.ID)
+		}
+	}
+	if c.Causation < 0 || c.Operations < 0 {
+		return onto.Errorf(onto.Invalid, "commit %d has the cause %d and %d versions; neither can be negative", c.ID, c.Causation, c.Operations)
+	}
+	if len(c.Metadata) == 0 {
+		return nil
+	}
+	if _, err := codec.DecodeObject(c.Metadata); err != nil {
+		return onto.Errorf(onto.Invalid, "the metadata of commit %d: %w", c.ID, err)
+	}
+	return nil
+}
+
 // Archive is a backend whose log can be read as a whole, and that can be filled with the
 // log of another store. Package archive copies from one to another.
 type Archive interface {
@@ -101,7 +128,7 @@ type Archive interface {
 	// commit that is not the next one, or earlier than the one before it, a count that is not
 	// that of its versions, versions out of order, twice, of another commit than the one that
 	// began last, or stamped with a version that their type does not have, an idempotency key
-	// that was used, in the store or by a commit of the log; and if Types are out of order or
+	// that was used, in the store or by a commit of the log, a commit that fails its Check; and if Types are out of order or
 	// twice. If there are several reasons to fail, any of them is returned. Another holder of
 	// the write lease keeps it out as it does drafts. An error of the sequence is returned as
 	// it is. Of restorations of commits at once with one Since, one succeeds.

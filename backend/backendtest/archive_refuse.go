@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -99,6 +100,18 @@ func refuseLogs(s *archiveStory) {
 		},
 		"a key that was used": func(id int64) []backend.LogEntry {
 			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.IdempotencyKey = "used" })
+		},
+		"a comment with U+0000": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Comment = "a\x00b" })
+		},
+		"an actor that is not UTF-8": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Actor.ID = "\xff" })
+		},
+		"a cause before the first commit": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Causation = -1 })
+		},
+		"metadata that is no object": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Metadata = json.RawMessage(`[1]`) })
 		},
 		"a key twice": func(id int64) []backend.LogEntry {
 			key := func(c *backend.LogCommit) { c.IdempotencyKey = "new" }

@@ -198,6 +198,9 @@ func (l *log) replay(e *backend.LogEntry) error {
 	if n := len(l.commits); n > 0 && c.Time.Before(l.commits[n-1].commit.Time) {
 		return refusal.LogGoesBack(c, l.commits[n-1].commit.Time)
 	}
+	if err := c.Check(); err != nil {
+		return err
+	}
 	if used, ok := l.keyed(c.IdempotencyKey); ok {
 		return refusal.LogKeyUsed(c, used.commit.ID)
 	}

@@ -165,6 +165,9 @@ func (p *Replay) begin(c *backend.LogCommit) error {
 	case c.Time.Before(r.time):
 		return refusal.LogGoesBack(c, r.time)
 	}
+	if err := c.Check(); err != nil {
+		return err
+	}
 	kept := Commit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest}
 	kept.Commit.Metadata = nil
 	if key := c.IdempotencyKey; key != "" {
