@@ -59,7 +59,7 @@ func (a *ahead) fill(ctx context.Context, log iter.Seq2[backend.LogEntry, error]
 			break
 		}
 		c.entries = append(c.entries, e)
-		bytes += len(e.Version.Fields)
+		bytes += e.Size()
 		if (len(c.entries) >= chunkEntries || bytes >= chunkBytes) && !send() {
 			return
 		}
@@ -76,7 +76,7 @@ func (a *ahead) read(ctx context.Context) (*backend.LogEntry, error) {
 		select {
 		case c, ok := <-a.chunks:
 			if !ok {
-				return nil, nil
+				return nil, ctx.Err() // without an error, it was read to its end
 			}
 			a.now = c
 		case <-ctx.Done():

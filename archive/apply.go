@@ -160,15 +160,13 @@ func (b *batch) full() bool {
 
 func (b *batch) count(e *backend.LogEntry) {
 	b.meter.take(e)
+	b.bytes += e.Size()
 	if c := e.Commit; c != nil {
 		b.commit = c.ID
 		b.commits++
-		b.bytes += len(c.Metadata) + len(c.Comment)
 		return
 	}
 	b.versions++
-	v := &e.Version
-	b.bytes += len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)
 }
 
 // damaged tells what can be done about a source that is damaged after the last whole commit.

@@ -24,8 +24,8 @@ type Job struct {
 
 	// Until is the last commit to be copied; 0 for the newest when the copy begins.
 	Until int64
-	// Flags is what From was asked to change, in any form. A copy can only be continued
-	// with the same flags.
+	// Flags describes how From was asked to change the log. It is compared as text: a copy
+	// can only be continued with the same flags.
 	Flags string
 	// Batch is how many commits become durable together, at most; 0 for 5,000. Large commits
 	// make smaller batches.
@@ -60,7 +60,7 @@ type Plan struct {
 
 // Result is what a copy did.
 type Result struct {
-	Origin   string
+	Plan     Plan   // as it was when the copy began
 	Until    int64  // the newest commit of the copy
 	Commits  int64  // that were copied
 	Versions int64  // that were copied
@@ -74,7 +74,8 @@ func Copy(ctx context.Context, from backend.LogSource, to backend.Archive) error
 }
 
 // Plan finds out what Apply would do, and whether it can. It changes nothing. If the target
-// has commits already, it reads both logs to compare them.
+// has commits, it reads the source up to them, and the target as well unless the sum that it
+// has recorded matches.
 func (j *Job) Plan(ctx context.Context) (*Plan, error) {
 	r, err := j.begin(ctx)
 	if err != nil {
@@ -95,8 +96,11 @@ func (j *Job) Apply(ctx context.Context) (*Result, error) {
 		if err != nil {
 			return total, err
 		}
+		if attempt == 1 {
+			total.Plan = r.plan
+		}
 		err = r.copy(ctx)
-		total.Origin, total.Until, total.Sum = r.plan.Origin, r.done.Commit, r.sum.String()
+		total.Until, total.Sum = r.done.Commit, r.sum.String()
 		total.Commits += r.done.Commit - r.plan.Shared
 		total.Versions += r.done.Versions
 		if onto.CodeOf(err) != onto.Stale || attempt == attempts {

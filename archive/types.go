@@ -18,7 +18,7 @@ type timeline []onto.SchemaVersion
 // then. Upgraders and flags are always those of the present.
 func readTypes(ctx context.Context, from backend.LogSource, until int64) (types timeline, end int64, err error) {
 	for attempt := 1; ; attempt++ {
-		before, err := from.LogSize(ctx, 0)
+		before, err := from.LogHead(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -26,22 +26,21 @@ func readTypes(ctx context.Context, from backend.LogSource, until int64) (types 
 		if err != nil {
 			return nil, 0, err
 		}
-		after, err := from.LogSize(ctx, 0)
+		after, err := from.LogHead(ctx)
 		if err != nil {
 			return nil, 0, err
 		}
-		end := before.Head
+		end := before
 		switch {
-		case until > before.Head:
-			return nil, 0, onto.Errorf(onto.NotFound, "the source has no commit %d, its newest is commit %d", until, before.Head)
+		case until > before:
+			return nil, 0, onto.Errorf(onto.NotFound, "the source has no commit %d, its newest is commit %d", until, before)
 		case until > 0:
 			end = until
 		}
-		if after.Head == end {
+		if after == end {
 			return types, end, nil
 		}
-		// A type that began after the last commit of the log is then taken for one of the
-		// next commit, which is not copied.
+		// A type that is added after the last commit has Since = end + 1, so it is left out.
 		if until > 0 || attempt == attempts {
 			return timeline(types).at(end), end, nil
 		}

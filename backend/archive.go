@@ -21,6 +21,9 @@ type LogSource interface {
 	// Schemas is that of a [Backend].
 	Schemas(ctx context.Context) ([]onto.SchemaVersion, error)
 
+	// LogHead returns the number of the newest commit; 0 if there is none.
+	LogHead(ctx context.Context) (int64, error)
+
 	// LogSize tells how long the log after a commit is, without reading all of it.
 	LogSize(ctx context.Context, since int64) (LogSize, error)
 
@@ -80,6 +83,15 @@ const (
 type LogEntry struct {
 	Commit  *LogCommit   // the commit that begins; nil for a version
 	Version onto.Version // of the commit that began last
+}
+
+// Size is about how many bytes of memory the entry takes beyond a fixed part.
+func (e *LogEntry) Size() int {
+	if c := e.Commit; c != nil {
+		return len(c.Metadata) + len(c.Comment)
+	}
+	v := &e.Version
+	return len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields)
 }
 
 // LogCommit is a commit as it is kept.

@@ -77,6 +77,8 @@ func (b archived) archive() backend.Archive {
 
 func (b archived) Origin(ctx context.Context) (string, error) { return b.archive().Origin(ctx) }
 
+func (b archived) LogHead(ctx context.Context) (int64, error) { return b.archive().LogHead(ctx) }
+
 func (b archived) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
 	return b.archive().LogSize(ctx, since)
 }

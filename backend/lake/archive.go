@@ -30,6 +30,15 @@ func (b *Backend) CopyState(ctx context.Context) (backend.CopyState, error) {
 	return s.Tip.Head.Copy.State(), nil
 }
 
+// LogHead implements [backend.LogSource].
+func (b *Backend) LogHead(ctx context.Context) (int64, error) {
+	s, err := b.newestShelf(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return s.Tip.Head.CommitID, nil
+}
+
 // LogSize implements [backend.LogSource]. It reads the ends of the largest files and, if
 // versions were purged or since is not 0, the manifests.
 func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {

@@ -20,6 +20,15 @@ func (b *Backend) Origin(ctx context.Context) (string, error) {
 	return b.store.id, err
 }
 
+// LogHead implements [backend.LogSource].
+func (b *Backend) LogHead(ctx context.Context) (int64, error) {
+	now, err := b.moment(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return now.head(), nil
+}
+
 // LogSize implements [backend.LogSource].
 func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
 	b.store.mu.Lock()

@@ -156,6 +156,15 @@ func (l *logReading) ended() error {
 	return nil
 }
 
+// LogHead implements [backend.LogSource].
+func (b *Backend) LogHead(ctx context.Context) (head int64, err error) {
+	err = b.reader.read(ctx, func(r *reading) error {
+		head = r.Head
+		return nil
+	})
+	return head, err
+}
+
 // LogSize implements [backend.LogSource]. Versions are counted in the indexes on their
 // commits; their bytes are estimated from some of them.
 func (b *Backend) LogSize(ctx context.Context, since int64) (size backend.LogSize, err error) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -31,6 +32,16 @@ type RestorePlan struct {
 	Present *StoreMoment // what the backup would replace; nil if there is no store yet
 	Shared  int64        // the last commit that both have
 	Lost    int64        // how many commits only the present store has
+}
+
+// Related reports whether the backup and the present store are of one store, or copies of one
+// another or of the same store.
+func (p *RestorePlan) Related() bool {
+	if p.Present == nil {
+		return false
+	}
+	of := []string{p.Present.StoreID, p.Present.Origin}
+	return slices.Contains(of, p.Backup.StoreID) || slices.Contains(of, p.Backup.Origin)
 }
 
 // RestoreOptions change how a backup is restored. The zero value is the default.
@@ -118,7 +129,7 @@ func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) e
 			return err
 		}
 		p.Present = &m
-		if m.StoreID == p.Backup.StoreID || m.Origin == p.Backup.Origin {
+		if p.Related() {
 			p.Shared, err = backup.Shared(source.Conn, r.Conn, min(m.Head.ID, p.Backup.Head.ID))
 		}
 		p.Lost = m.Head.ID - p.Shared

@@ -97,11 +97,11 @@ func (p *Replay) Pieces(ctx context.Context, most, bytes int) iter.Seq2[[]Versio
 					yield(nil, err)
 					return
 				}
+				size += e.Size()
 				if e.Commit != nil {
 					commits++
 				} else {
 					piece = append(piece, Version{Version: e.Version})
-					size += len(e.Version.Key) + len(e.Version.Left) + len(e.Version.Right) + len(e.Version.Instance) + len(e.Version.Fields)
 				}
 				if most > 0 && len(piece)+commits >= most || bytes > 0 && size >= bytes {
 					if !yield(piece, nil) {

@@ -49,6 +49,15 @@ type sized struct {
 // maxSizes is how many answers of LogSize are kept.
 const maxSizes = 16
 
+// LogHead implements [backend.LogSource].
+func (f *File) LogHead(ctx context.Context) (int64, error) {
+	m, err := f.begin(ctx)
+	if err != nil {
+		return 0, driver.Wrap(f.place.Path, err)
+	}
+	return m.plan.head, m.close()
+}
+
 // LogSize implements [backend.LogSource]. The numbers are exact, so the file is read, once;
 // later only what was appended is. Rows that cannot be stored are counted as rejected even if
 // there is no file for them.

@@ -130,7 +130,7 @@ func printPlan(c *session.Session, plan sqlite.RestorePlan) error {
 	if plan.Shared == 0 {
 		shared = "nothing"
 	}
-	if plan.Present.StoreID != plan.Backup.StoreID && plan.Present.Origin != plan.Backup.Origin {
+	if !plan.Related() {
 		shared = "nothing, the backup is of another store"
 	}
 	return c.Pairs([][2]string{

@@ -148,38 +148,57 @@ func (k *copying) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to, err := k.openTarget(ctx)
+	flags, err := k.sourceFlags.text()
 	if err != nil {
-		k.About(k.target)
 		return err
 	}
-	flags, err := k.sourceFlags.text()
-	k.archive = archive.Job{From: from, To: to, Until: k.until, Flags: flags}
+	k.archive = archive.Job{From: from, Until: k.until, Flags: flags}
+	switch {
+	case k.copyFlags.verify:
+		k.archive.To, err = k.openTarget(ctx, place.Reading)
+	case k.apply:
+		err = k.makeTarget(ctx)
+	default:
+		k.archive.To, err = k.openTarget(ctx, place.Examining)
+		if onto.CodeOf(err) == onto.Uninitialized {
+			k.archive.To, err = memory.New(nil).OpenTarget(), nil // a plan makes no store
+		}
+	}
 	return err
 }
 
-// openTarget opens the target. A plan makes no store: where there is none, it is that of an
-// empty one.
-func (k *copying) openTarget(ctx context.Context) (backend.Archive, error) {
-	how := place.Examining
-	switch {
-	case k.apply:
-		if err := k.target.CheckFolder(); err != nil {
-			return nil, err
-		}
-		how = place.Filling
-	case k.copyFlags.verify:
-		how = place.Reading
-	}
+func (k *copying) openTarget(ctx context.Context, how place.Access) (backend.Archive, error) {
 	b, err := k.OpenAt(ctx, how, k.target, k.cfg)
-	if how == place.Examining && onto.CodeOf(err) == onto.Uninitialized {
-		return memory.New(nil).OpenTarget(), nil
-	}
 	if err != nil {
+		k.About(k.target)
 		return nil, err
 	}
 	k.released = append(k.released, b)
 	return asArchive(b, k.target)
+}
+
+// makeTarget opens the target to be filled. Where there is no store, one is made once it is
+// known that it can be filled.
+func (k *copying) makeTarget(ctx context.Context) error {
+	k.About(k.target)
+	if err := k.target.CheckFolder(); err != nil {
+		return err
+	}
+	there, err := k.OpenAt(ctx, place.Examining, k.target, k.cfg)
+	switch {
+	case err == nil:
+		k.Shut(there)
+	case onto.CodeOf(err) == onto.Uninitialized:
+		k.About(k.source)
+		k.archive.To = memory.New(nil).OpenTarget()
+		if _, err := k.archive.Plan(ctx); err != nil {
+			return err
+		}
+	default:
+		return err
+	}
+	k.archive.To, err = k.openTarget(ctx, place.Filling)
+	return err
 }
 
 func asArchive(b backend.Backend, at place.Location) (backend.Archive, error) {
@@ -219,10 +238,6 @@ func (k *copying) plan(ctx context.Context) error {
 }
 
 func (k *copying) run(ctx context.Context) error {
-	plan, err := k.archive.Plan(ctx)
-	if err != nil {
-		return err
-	}
 	progress, done := k.Progress("copying")
 	if progress != nil {
 		k.archive.Progress = func(p archive.Progress) { progress(p.Versions, p.Total) }
@@ -232,7 +247,7 @@ func (k *copying) run(ctx context.Context) error {
 	if err != nil {
 		return k.interrupted(err, res)
 	}
-	doc := document.NewCopy(k.source.String(), k.target.String(), plan)
+	doc := document.NewCopy(k.source.String(), k.target.String(), &res.Plan)
 	doc.Applied, doc.Until, doc.Commits, doc.Versions, doc.Sum = true, res.Until, res.Commits, res.Versions, &res.Sum
 	return k.print(doc)
 }
