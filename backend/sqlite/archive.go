@@ -3,13 +3,10 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"iter"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
@@ -34,126 +31,6 @@ func (b *Backend) CopyState(ctx context.Context) (s backend.CopyState, err error
 		return err
 	})
 	return s, err
-}
-
-// Log implements [backend.LogSource]. It shows one snapshot.
-//
-// Rows of a commit are in order of identity in each table, as their draft or stream was,
-// so nothing is sorted.
-func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
-	return pushed(ctx, b.reader, func(r *reading, push func(backend.LogEntry) error) error {
-		if since < 0 || since > r.Head {
-			return refusal.NoCommit(since, r.Head)
-		}
-		l := &logReading{r: r, push: push}
-		defer l.close()
-		for _, t := range b.tables {
-			if err := l.open(t, since); err != nil {
-				return err
-			}
-		}
-		// Ends of the context are noticed between entries: to wait for each row in a
-		// goroutine of its own costs more than the row.
-		err := r.Conn.Each(context.Background(), `SELECT `+layout.CommitList+`, c.draft_hash, c.operations IS NULL FROM commits c WHERE c.id > ? ORDER BY c.id`,
-			[]any{since}, func(rows *driver.Rows) error {
-				kept := layout.ReadCommit(rows)
-				if rows.Int(layout.CommitWidth+1) == 1 {
-					return onto.Errorf(onto.Corrupt, "commit %d was not made by this program", kept.ID).WithHint("find out what else is in the log").WithCommand("doctor")
-				}
-				kept.Digest = rows.Text(layout.CommitWidth)
-				return l.commit(&kept)
-			})
-		if err != nil {
-			return err
-		}
-		return l.ended()
-	})
-}
-
-// logReading is a log that is being read.
-type logReading struct {
-	r      *reading
-	push   func(backend.LogEntry) error
-	tables []*logTable
-}
-
-// logTable is the versions of a kind, by commit.
-type logTable struct {
-	*layout.Table
-	rows *driver.Rows
-	more bool         // rows has a version that was not pushed
-	last onto.Version // that was
-}
-
-func (l *logReading) open(t *layout.Table, since int64) error {
-	sql := fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB), %s
-		FROM %s h INDEXED BY %s WHERE h.commit_id > ? ORDER BY h.commit_id, h.id`, t.List("h"), t.Sum("h"), t.History, t.HistoryIndexes[1])
-	rows, err := l.r.Conn.Query(context.Background(), sql, since)
-	if err == nil {
-		l.tables = append(l.tables, &logTable{Table: t, rows: rows, more: rows.Next()})
-	}
-	return err
-}
-
-func (l *logReading) close() {
-	for _, t := range l.tables {
-		_ = t.rows.Close()
-	}
-}
-
-// commit pushes a commit and its versions.
-func (l *logReading) commit(c *decide.Commit) error {
-	if err := l.r.Ctx.Err(); err != nil {
-		return err
-	}
-	if err := l.push(backend.LogEntry{Commit: &backend.LogCommit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest}}); err != nil {
-		return err
-	}
-	for _, t := range l.tables {
-		for t.more && t.rows.Int(len(t.Columns)) <= c.ID {
-			if err := l.version(t, c.ID); err != nil {
-				return err
-			}
-			t.more = t.rows.Next()
-		}
-		if t.rows.Err != nil {
-			return t.rows.Err
-		}
-	}
-	return nil
-}
-
-// version pushes the next version of a kind.
-func (l *logReading) version(t *logTable, commit int64) error {
-	v := layout.Version(t.rows, len(t.Columns), t.Identity(t.rows, 0))
-	err := layout.CheckSound(&v, l.r.Head)
-	if err == nil {
-		err = layout.CheckIntact(t.rows, len(t.Columns)+4, &v)
-	}
-	if err == nil && (v.Commit != commit || v.Commit == t.last.Commit && t.last.Compare(v.Identity) >= 0) {
-		err = layout.DamagedRow(&v, "it is not in its place")
-	}
-	if err == nil {
-		err = l.r.Ctx.Err()
-	}
-	if err != nil {
-		return err
-	}
-	t.last = v
-	return l.push(backend.LogEntry{Version: v})
-}
-
-// ended fails if there are versions after the newest commit.
-func (l *logReading) ended() error {
-	for _, t := range l.tables {
-		if t.rows.Err != nil {
-			return t.rows.Err
-		}
-		if t.more {
-			return l.version(t, l.r.Head)
-		}
-	}
-	return nil
 }
 
 // LogHead implements [backend.LogSource].

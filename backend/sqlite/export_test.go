@@ -67,3 +67,6 @@ func (b *Backend) SearchTable(ctx context.Context, s onto.Schema) (name string, 
 	})
 	return name, err
 }
+
+// ReadLogsInParts lets a log be read so many entries at a time.
+func (b *Backend) ReadLogsInParts(of int) { b.logPart = of }

@@ -76,6 +76,7 @@ type store struct {
 	seen    atomic.Int64 // the value of changes in the newest snapshot that was read
 	kept    keptOrders   // of answers about the past
 	counted sync.Map     // from onto.TypeName to an int64: how many identities a type has, at least
+	logPart int          // see partOfLog
 }
 
 // memoryPath stands for a temporary store.
@@ -94,7 +95,7 @@ func Open(ctx context.Context, path string, opts *Options) (*Backend, error) {
 }
 
 func newBackend(path string, opts *Options) *Backend {
-	s := &store{at: &disk.Place{Path: path}, tables: layout.NewTables()}
+	s := &store{at: &disk.Place{Path: path}, tables: layout.NewTables(), logPart: partOfLog}
 	if opts != nil {
 		s.opts = *opts
 	}

@@ -22,6 +22,7 @@ func contractTarget() backendtest.Target {
 			if err != nil {
 				t.Fatal(err)
 			}
+			b.ReadLogsInParts(50)
 			return alone{b}
 		},
 		Points: sqlite.Points(),
