@@ -118,7 +118,7 @@ func (b *batch) log(ctx context.Context) iter.Seq2[backend.LogEntry, error] {
 		for b.commit < b.last || b.inCommit() {
 			e, err := b.read(ctx)
 			if err == nil && e == nil {
-				err = onto.Errorf(onto.Corrupt, "the log ends within or after commit %d, and its newest commit is %d", b.commit, b.plan.Until)
+				err = b.short()
 			}
 			if onto.CodeOf(err) == onto.Corrupt {
 				err = b.damaged(err)
@@ -136,7 +136,29 @@ func (b *batch) log(ctx context.Context) iter.Seq2[backend.LogEntry, error] {
 				return
 			}
 		}
+		if b.Until == 0 && b.last == b.plan.Until && b.next == nil {
+			if err := b.readEnd(ctx); err != nil {
+				yield(backend.LogEntry{}, err)
+			}
+		}
 	}
+}
+
+// readEnd reads what follows the last commit: nothing, a commit that the source has made
+// meanwhile, or damage.
+func (b *batch) readEnd(ctx context.Context) (err error) {
+	if b.next, err = b.read(ctx); onto.CodeOf(err) == onto.Corrupt {
+		err = b.damaged(err)
+	}
+	return err
+}
+
+// short is the error for a log that ends before its head.
+func (b *batch) short() error {
+	if b.inCommit() {
+		return onto.Errorf(onto.Corrupt, "commit %d has %d versions, and its header says %d", b.commit, b.meter.seen, b.meter.begun.Operations)
+	}
+	return onto.Errorf(onto.Corrupt, "the log ends after commit %d, and its newest commit is %d", b.commit, b.plan.Until)
 }
 
 // read returns the next entry, or nil at the end of the log.

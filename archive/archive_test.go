@@ -409,7 +409,7 @@ func TestDamagedSource(t *testing.T) {
 		}, onto.Corrupt, "the log ends"},
 		{"a version too few", func(e *backend.LogEntry) bool {
 			return e.Commit != nil || e.Version.Commit != 9 || e.Version.Type != "note"
-		}, onto.Corrupt, "the log ends"},
+		}, onto.Corrupt, "its header says 3"},
 		{"a type that is not there", func(e *backend.LogEntry) bool { e.Version.SchemaVersion *= 3; return true }, onto.Invalid, "schema version 3"},
 	} {
 		_, to := target(t)

@@ -81,7 +81,7 @@ func (j *Job) Verify(ctx context.Context) (*Comparison, error) {
 		c.Sum = sum.String()
 		c.First = types.difference(copied)
 	}
-	if c.First == nil && target > source {
+	if c.First == nil && j.Until == 0 && target > source {
 		c.First = &Difference{What: Extra, Commit: source + 1}
 	}
 	if types.difference(copied) == nil {
@@ -114,7 +114,7 @@ func compareLogs(ctx context.Context, a, b backend.LogSource, until int64) (chai
 		}
 		o, ok := <-other
 		if o.err != nil {
-			return sum, nil, o.err
+			return sum, nil, damagedCopy(o.err)
 		}
 		if !ok || o.summed != s {
 			diff, err := differenceIn(ctx, a, b, s.commit)
@@ -124,11 +124,19 @@ func compareLogs(ctx context.Context, a, b backend.LogSource, until int64) (chai
 	}
 	if o, ok := <-other; ok {
 		if o.err != nil {
-			return sum, nil, o.err
+			return sum, nil, damagedCopy(o.err)
 		}
 		return sum, &Difference{What: Extra, Commit: o.commit}, nil
 	}
 	return sum, nil, nil
+}
+
+// damagedCopy says which of the two logs is damaged.
+func damagedCopy(err error) error {
+	if onto.CodeOf(err) != onto.Corrupt {
+		return err
+	}
+	return onto.Errorf(onto.Corrupt, "the copy is damaged: %w", err).WithHint("copy to another place")
 }
 
 type sumOrError struct {
@@ -161,14 +169,12 @@ func differenceIn(ctx context.Context, a, b backend.LogSource, commit int64) (*D
 // between compares two entries of a commit.
 func between(commit int64, e, o *backend.LogEntry, ok bool) *Difference {
 	if e.Commit != nil {
+		if !ok || o.Commit == nil {
+			return &Difference{What: Missing, Commit: commit}
+		}
 		var x, y encoder
 		x.header(e.Commit)
-		switch {
-		case !ok || o.Commit == nil:
-			return &Difference{What: Missing, Commit: commit}
-		default:
-			y.header(o.Commit)
-		}
+		y.header(o.Commit)
 		if string(x) != string(y) {
 			return &Difference{What: Differs, Commit: commit}
 		}

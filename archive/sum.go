@@ -115,6 +115,11 @@ type summed struct {
 func sums(ctx context.Context, from backend.LogSource, until int64) iter.Seq2[summed, error] {
 	return func(yield func(summed, error) bool) {
 		m := meter{sum: newChain()}
+		head, err := from.LogHead(ctx)
+		if err != nil {
+			yield(summed{}, err)
+			return
+		}
 		for e, err := range from.Log(ctx, 0) {
 			if err != nil {
 				yield(summed{}, err)
@@ -129,6 +134,9 @@ func sums(ctx context.Context, from backend.LogSource, until int64) iter.Seq2[su
 				}
 			}
 			m.take(&e)
+			if c := m.begun; c.ID == until && until < head && m.seen == c.Operations {
+				break // what follows may be damaged
+			}
 		}
 		if c := m.begun; c != nil {
 			yield(summed{c.ID, m.end()}, nil)

@@ -33,7 +33,7 @@ func readTypes(ctx context.Context, from backend.LogSource, until int64) (types 
 		end := before
 		switch {
 		case until > before:
-			return nil, 0, onto.Errorf(onto.NotFound, "the source has no commit %d, its newest is commit %d", until, before)
+			return nil, 0, onto.Errorf(onto.NotFound, "the source has no commit %d, its newest is commit %d", until, before).WithHint("copy all of it, or up to a commit that it has")
 		case until > 0:
 			end = until
 		}

@@ -3,6 +3,8 @@ package archive_test
 import (
 	"context"
 	"errors"
+	"iter"
+	"strings"
 	"testing"
 
 	"github.com/ontologia/onto"
@@ -81,5 +83,46 @@ func TestUnfinishedCopy(t *testing.T) {
 	same(t, job, 21)
 	if _, err = other.Resolve(t.Context(), onto.Point{}); err != nil {
 		t.Errorf("a complete copy: got error %v", err)
+	}
+}
+
+// torn is a source with damage after its newest commit.
+type torn struct{ backend.LogSource }
+
+func (s torn) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
+	return func(yield func(backend.LogEntry, error) bool) {
+		for e, err := range s.LogSource.Log(ctx, since) {
+			if !yield(e, err) {
+				return
+			}
+		}
+		yield(backend.LogEntry{}, onto.Errorf(onto.Corrupt, "versions without a commit"))
+	}
+}
+
+// Damage behind the newest commit stops a copy and a comparison, unless they end before it.
+func TestDamageAtTheEnd(t *testing.T) {
+	from := newSource(t)
+	from.fill(9)
+	_, to := target(t)
+	_, err := (&archive.Job{From: torn{from.b}, To: to}).Apply(t.Context())
+	wantError(t, err, onto.Corrupt, "versions without a commit")
+	if hint := onto.HintOf(err).Text; !strings.HasSuffix(hint, "--until 9") {
+		t.Errorf("got the hint %q, want one that names --until 9", hint)
+	}
+	job := &archive.Job{From: torn{from.b}, To: to, Until: 8}
+	apply(t, job)
+	if got, err := job.Verify(t.Context()); err != nil || got.First != nil || got.Commit != 8 {
+		t.Errorf("up to commit 8: got %+v and error %v, want equal logs", got, err)
+	}
+	job.Until = 0
+	_, err = job.Apply(t.Context())
+	wantError(t, err, onto.Corrupt, "versions without a commit")
+	job.From = from.b
+	apply(t, job)
+	_, err = (&archive.Job{From: torn{from.b}, To: to}).Verify(t.Context())
+	wantError(t, err, onto.Corrupt, "versions without a commit")
+	if got, err := (&archive.Job{From: from.b, To: to, Until: 5}).Verify(t.Context()); err != nil || got.First != nil || got.Commit != 5 {
+		t.Errorf("up to commit 5: got %+v and error %v, want equal logs", got, err)
 	}
 }

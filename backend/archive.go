@@ -1,8 +1,10 @@
 package backend
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
 	"unicode/utf8"
@@ -102,7 +104,7 @@ type LogCommit struct {
 }
 
 // Check reports whether the commit can be stored: texts are valid UTF-8 without U+0000,
-// metadata is JSON, and no number is negative.
+// metadata is an object of canonical JSON, and no number is negative.
 func (c *LogCommit) Check() error {
 	for _, text := range [...]struct{ what, s string }{
 		{"runtime", c.Runtime}, {"kind of the actor", string(c.Actor.Kind)}, {"id of the actor", c.Actor.ID},
@@ -119,7 +121,11 @@ func (c *LogCommit) Check() error {
 	if len(c.Metadata) == 0 {
 		return nil
 	}
-	if _, err := codec.DecodeObject(c.Metadata); err != nil {
+	canonical, err := codec.AppendCanonical(nil, c.Metadata)
+	if err == nil && (codec.KindOf(canonical) != codec.Object || !bytes.Equal(canonical, c.Metadata)) {
+		err = errors.New("it is not an object in canonical form")
+	}
+	if err != nil {
 		return onto.Errorf(onto.Invalid, "the metadata of commit %d: %w", c.ID, err)
 	}
 	return nil

@@ -110,6 +110,12 @@ func refuseLogs(s *archiveStory) {
 		"a cause before the first commit": func(id int64) []backend.LogEntry {
 			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Causation = -1 })
 		},
+		"metadata that is not canonical": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Metadata = json.RawMessage(`{"b":1,"a":2}`) })
+		},
+		"metadata with a number that is too large": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Metadata = json.RawMessage(`{"a":1e400}`) })
+		},
 		"metadata that is no object": func(id int64) []backend.LogEntry {
 			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Metadata = json.RawMessage(`[1]`) })
 		},

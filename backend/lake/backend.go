@@ -193,10 +193,10 @@ func (b *Backend) probe(ctx context.Context) error {
 		return nil
 	}
 	report, err := probe.Probe(ctx, b.bucket, "meta/probe-"+newAttempt())
-	if err == nil {
-		err = report.Err()
-	}
 	if err != nil {
+		return err
+	}
+	if err := report.Err(); err != nil {
 		return onto.Errorf(onto.Unsupported, "no lake can be kept here: %w", err).
 			WithHint("use storage with conditional writes that can be relied on")
 	}

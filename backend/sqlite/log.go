@@ -153,7 +153,7 @@ func (l *logReading) commit(rows *driver.Rows) error {
 	if rows.Int(layout.CommitWidth+1) == 1 {
 		return onto.Errorf(onto.Corrupt, "commit %d was not made by this program", c.ID).WithHint("find out what else is in the log").WithCommand("doctor")
 	}
-	l.read++
+	before := l.read
 	if err := l.push(backend.LogEntry{Commit: &backend.LogCommit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest}}); err != nil {
 		return err
 	}
@@ -168,7 +168,11 @@ func (l *logReading) commit(rows *driver.Rows) error {
 			return t.rows.Err
 		}
 	}
+	if n := l.read - before; n != c.Operations {
+		return onto.Errorf(onto.Corrupt, "commit %d has %d versions, and its header says %d", c.ID, n, c.Operations).WithHint("%s", layout.RestoreRemedy)
+	}
 	l.since = c.ID
+	l.read++
 	return nil
 }
 

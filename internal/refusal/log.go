@@ -1,6 +1,7 @@
 package refusal
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -24,7 +25,7 @@ func LogGoesBack(c *backend.LogCommit, before time.Time) error {
 
 // LogMiscounted is the error for a commit that does not have as many versions as it says.
 func LogMiscounted(c *backend.LogCommit, got int) error {
-	return onto.Errorf(onto.Invalid, "commit %d says that it has %d versions, and has %d", c.ID, c.Operations, got).
+	return onto.Errorf(onto.Invalid, "commit %d has another number of versions than its header says: %d, not %d", c.ID, got, c.Operations).
 		WithHint("the source is damaged: check it").WithCommand("doctor")
 }
 
@@ -67,6 +68,10 @@ func TypesDisordered(v *onto.SchemaVersion) error {
 
 // CopyUnfinished is the error for opening a store that a copy has not filled completely.
 func CopyUnfinished(what string, s *backend.CopyState) error {
-	return onto.Errorf(onto.CopyUnfinished, "%s: the copy of store %s into it has not ended; it has the commits up to %d", what, s.Origin, s.Commit).
+	has := "no commits yet"
+	if s.Commit > 0 {
+		has = fmt.Sprintf("the commits up to %d", s.Commit)
+	}
+	return onto.Errorf(onto.CopyUnfinished, "%s: the copy of store %s into it has not ended; it has %s", what, s.Origin, has).
 		WithHint("run the same copy again to complete it, or remove what is there to give it up")
 }

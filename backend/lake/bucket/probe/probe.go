@@ -5,6 +5,7 @@ package probe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/bucket"
 	"github.com/ontologia/onto/internal/backoff"
 )
@@ -30,7 +32,7 @@ func Probe(ctx context.Context, b bucket.Bucket, prefix string) (Report, error) 
 	var r Report
 	for _, q := range p.questions() {
 		verdict, seen := q.ask(ctx)
-		if err := ctx.Err(); err != nil {
+		if err := cmp.Or(ctx.Err(), p.full); err != nil {
 			p.cleanUp(ctx)
 			return r, fmt.Errorf("probe the bucket: %s: %w", q.name, err)
 		}
@@ -71,8 +73,9 @@ type probe struct {
 	b      bucket.Bucket
 	folder string
 
-	mu   sync.Mutex // guards made
+	mu   sync.Mutex // guards what follows
 	made map[string]bool
+	full error // that there is no room; nothing follows from it about what the bucket promises
 }
 
 const (
@@ -96,6 +99,16 @@ func retry(ctx context.Context, call func() error) error {
 	}
 }
 
+// wrote notes that the bucket is full.
+func (p *probe) wrote(err error) error {
+	if onto.CodeOf(err) == onto.Full {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.full = err
+	}
+	return err
+}
+
 func (p *probe) create(ctx context.Context, name string, data []byte) (tag bucket.Tag, err error) {
 	p.mu.Lock()
 	p.made[p.folder+name] = true
@@ -104,7 +117,7 @@ func (p *probe) create(ctx context.Context, name string, data []byte) (tag bucke
 		tag, err = p.b.Create(ctx, p.folder+name, data)
 		return err
 	})
-	return tag, err
+	return tag, p.wrote(err)
 }
 
 func (p *probe) swap(ctx context.Context, name string, data []byte, old bucket.Tag) (tag bucket.Tag, err error) {
@@ -115,7 +128,7 @@ func (p *probe) swap(ctx context.Context, name string, data []byte, old bucket.T
 		tag, err = p.b.Swap(ctx, p.folder+name, data, old)
 		return err
 	})
-	return tag, err
+	return tag, p.wrote(err)
 }
 
 func (p *probe) get(ctx context.Context, name string, r bucket.Range, ifNot bucket.Tag) (o bucket.Object, err error) {

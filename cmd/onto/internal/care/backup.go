@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -47,6 +48,17 @@ copy completes it.`,
 func backup(ctx context.Context, c *session.Session, file string, check bool) error {
 	if c.Place().IsLake() {
 		return backupLake(ctx, c, file, check)
+	}
+	if strings.Contains(file, "://") {
+		at, err := place.Parse(file)
+		if err != nil {
+			return err
+		}
+		if at.IsLake() {
+			return onto.Errorf(onto.Invalid, "%s: a store in a SQLite file is backed up to a file", at).
+				WithHint("name a file, or copy the store").WithCommand("copy", c.Place().Path, at.String(), "--apply")
+		}
+		file = at.Path
 	}
 	head, err := copyStore(ctx, c, file)
 	if err != nil {

@@ -81,7 +81,7 @@ func (f *copyFlags) check(cmd *cobra.Command) error {
 	}
 	switch {
 	case f.apply && f.verify:
-		return onto.Errorf(onto.Invalid, "--apply and --verify do not go together").WithHint("copy first, then verify")
+		return onto.Errorf(onto.Invalid, "--apply and --verify cannot be combined").WithHint("copy first, then verify")
 	case cmd.Flags().Changed("until") && f.until < 1:
 		return onto.Errorf(onto.Invalid, "--until %d is no commit", f.until).WithHint("commits have the numbers 1, 2, 3, …")
 	}
@@ -143,11 +143,17 @@ func (k *copying) parse() (err error) {
 
 // open opens both stores.
 func (k *copying) open(ctx context.Context) error {
-	k.About(k.source)
 	from, err := k.openSource(ctx)
+	switch onto.CodeOf(err) {
+	case onto.Uninitialized:
+		return onto.Errorf(onto.Uninitialized, "%w", err).WithHint("name the store to be copied")
+	case onto.Corrupt:
+		k.About(k.source)
+	}
 	if err != nil {
 		return err
 	}
+	k.About(k.source)
 	flags, err := k.sourceFlags.text()
 	if err != nil {
 		return err
@@ -156,9 +162,15 @@ func (k *copying) open(ctx context.Context) error {
 	switch {
 	case k.copyFlags.verify:
 		k.archive.To, err = k.openTarget(ctx, place.Reading)
+		if onto.CodeOf(err) == onto.Uninitialized {
+			err = onto.Errorf(onto.Uninitialized, "%w", err).WithHint("copy first").WithCommand(k.words("--apply")...)
+		}
 	case k.apply:
 		err = k.makeTarget(ctx)
 	default:
+		if err := k.target.CheckFolder(); err != nil {
+			return err
+		}
 		k.archive.To, err = k.openTarget(ctx, place.Examining)
 		if onto.CodeOf(err) == onto.Uninitialized {
 			k.archive.To, err = memory.New(nil).OpenTarget(), nil // a plan makes no store
@@ -215,8 +227,8 @@ func (k *copying) release() {
 	}
 }
 
-// command is the command line of the copy, with another word after it.
-func (k *copying) command(last string) []string {
+// words is the command line of the copy, with another word after it.
+func (k *copying) words(last string) []string {
 	return append(append([]string{"copy", k.from, k.to}, k.sourceFlags.words()...), last)
 }
 
@@ -228,10 +240,10 @@ func (k *copying) plan(ctx context.Context) error {
 	if err := k.print(document.NewCopy(k.source.String(), k.target.String(), plan)); err != nil {
 		return err
 	}
-	next := onto.NewHint("nothing was changed; copy", k.command("--apply")...)
+	next := onto.NewHint("nothing was changed; copy", k.words("--apply")...)
 	if k.rejects == "" && slices.ContainsFunc(plan.Notes, func(n backend.LogNote) bool { return n.Code == backend.RowsRejected }) {
 		k.rejects = "rejects.jsonl"
-		next = onto.NewHint("nothing was changed; the copy would stop at the first row that cannot be stored here; set these aside", k.command("--apply")...)
+		next = onto.NewHint("nothing was changed; the copy would stop at the first row that cannot be stored here; set these aside", k.words("--apply")...)
 	}
 	k.Say("%s", next)
 	return nil

@@ -31,14 +31,12 @@ func (f *sourceFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.upgraders, "upgraders", "", "upgraders `FILE`, for types that the original has migrated")
 }
 
-// text is the flags as the target records them: a copy goes on with the same ones only.
+// text is the flags as the target records them: a copy goes on with the same ones only. That
+// rows are set aside need not be among them: without it, a copy ends at the first such row.
 func (f *sourceFlags) text() (string, error) {
 	words := slices.Sorted(slices.Values(f.rename))
 	for i := range words {
 		words[i] = "--rename " + words[i]
-	}
-	if f.rejects != "" {
-		words = append(words, "--rejects")
 	}
 	if f.upgraders != "" {
 		data, err := os.ReadFile(f.upgraders)
