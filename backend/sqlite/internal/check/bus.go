@@ -88,7 +88,7 @@ func (b *busChecker) orphans() error {
 	if err != nil || !ok || r.Int(0) == 0 {
 		return err
 	}
-	return b.report(audit.ClaimsOrphaned, "%d claims are on events that do not exist, the first of them on event %s", r.Int(0), r.Text(1))
+	return b.report(audit.ClaimsOrphaned, "claims on events that do not exist: %d, the first of them on event %s", r.Int(0), r.Text(1))
 }
 
 // placesSQL has a row for every event of a type that a handler has asked for: whether it
