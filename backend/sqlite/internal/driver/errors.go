@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// LacksTable reports whether a statement failed because another program has dropped a
-// table, a column or an index that it names.
+// LacksTable reports whether a statement failed because a table, a column or an index that it
+// names was dropped.
 func LacksTable(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "no such index")
