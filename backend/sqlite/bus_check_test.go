@@ -287,6 +287,27 @@ func TestRebuildKeepsClaims(t *testing.T) {
 	backendtest.Check(t, b)
 }
 
+// A lease that had ended is in force again once the clock has gone back: nobody else gets
+// the event, and its holder can renew it and ack it.
+func TestTheClockGoesBack(t *testing.T) {
+	_, clock, b := openBus(t)
+	emit(t, b, "a T", "b T k", "c T k")
+	held := claim(t, b, request(9), "a", "b")
+	clock.advance(2 * time.Minute)
+	claim(t, b, request(0)) // both are ready again
+	clock.advance(-90 * time.Second)
+	got, err := b.Claim(t.Context(), request(9))
+	if err != nil || len(got.Claims) != 0 || !got.Next.Equal(held[0].Until) {
+		t.Errorf("got %v, error %v; want nothing before the leases end", got, err)
+	}
+	if lost, err := b.Beat(t.Context(), &backend.Beat{Session: onto.Session{ID: "s", Namespace: "n"}, Claims: held, Lease: time.Minute}); err != nil || lost != nil {
+		t.Errorf("got %v, error %v; want none lost", lost, err)
+	}
+	mustSettle(t, b, backend.Ack, held...)
+	mustSettle(t, b, backend.Ack, claim(t, b, request(9), "c")...)
+	backendtest.Check(t, b)
+}
+
 // A claim that comes upon damage says so, and what mends it.
 func TestAClaimFindsDamage(t *testing.T) {
 	for name, damage := range map[string]string{
