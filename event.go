@@ -95,7 +95,7 @@ type ClaimState struct {
 // DeadLetter is an event that a handler has given up.
 type DeadLetter struct {
 	ID         int64
-	Event      Event // as it was; of those that another program has buried, some of it
+	Event      Event // as it was
 	Handler    string
 	Time       time.Time // when it was given up
 	Attempts   int

@@ -15,7 +15,7 @@ const WriteLease = "ontology_write"
 type Lease struct {
 	Name     string
 	Owner    string // the holder, by its own name
-	Epoch    int64  // grows each time it is taken; 0 if another program holds it
+	Epoch    int64  // grows each time it is taken
 	Acquired time.Time
 	Expires  time.Time
 	Store    string // identifies the store that gave it; "" if it is not known

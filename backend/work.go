@@ -37,9 +37,8 @@ type WorkQueue interface {
 	// Dequeue finishes attempts, and then takes items that are pending and not before their
 	// time, in their order, for a worker: each is in progress under a lease, with a new
 	// attempt that is running. Before that, items whose leases have ended return, whatever the request is for: their
-	// attempts are lost. Items that are in progress without a lease, as another program
-	// leaves them, count as such, without an attempt that could be lost. Then every pending
-	// item whose NotBefore has come has none any more; that is no update.
+	// attempts are lost. Then every pending item whose NotBefore has come has none any
+	// more; that is no update.
 	//
 	// A source at its limit gives nothing: as many of its items are in progress as it may
 	// have at once, or its rate is used up. Items of other sources are taken all the same.

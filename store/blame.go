@@ -103,17 +103,8 @@ func (b *blamer) add(ctx context.Context, v onto.Version) error {
 			WithHint("examine the store").WithCommand("doctor")
 	}
 	if c := b.chain(); c != nil {
-		stage := c.At(v.Commit)
-		if err := b.lift(ctx, stage); err != nil {
+		if err := b.lift(ctx, c.At(v.Commit)); err != nil {
 			return err
-		}
-		for i := c.Of(&v, v.Commit) + 1; v.Live() && i <= stage; i++ { // another program wrote it for an older version
-			if err = c.Lift(ctx, &v, i, b.s.opts.UpgradeTimeout); err == nil {
-				members, err = codec.ParseObject(v.Fields)
-			}
-			if err != nil {
-				return err
-			}
 		}
 	}
 	before := b.list
@@ -212,7 +203,7 @@ func (b *blamer) rewriting(ctx context.Context, to *onto.SchemaVersion) (onto.Co
 	// Migrations that had nothing to rewrite made no commit, and the next one may have the
 	// same Since: only what this step changes counts.
 	made := v
-	for i := c.Of(&v, to.Since-1) + 1; i <= c.At(to.Since); i++ {
+	for i := c.At(to.Since-1) + 1; i <= c.At(to.Since); i++ {
 		v = made
 		if err := c.Lift(ctx, &made, i, b.s.opts.UpgradeTimeout); err != nil {
 			return onto.Commit{}, err

@@ -136,24 +136,20 @@ func derivedEntries() []Entry {
 // eventEntries are about events, claims and what is derived from them.
 func eventEntries() []Entry {
 	return []Entry{
-		entry(audit.ClaimsOrphaned, "Claims are on events that do not exist: another program has removed the events and left the claims. They cost room and nothing else.", none),
+		entry(audit.ClaimsOrphaned, "Claims are on events that do not exist. A cleaning removes events together with their claims, so the events were removed by other means.", restore),
 		derived(audit.EventMisplaced, "An event stands in a place where it does not belong, or in two. A handler can get it out of order, or before another event of its ordering key is done, or claims can fail."),
-		derived(audit.EventNumber, "Events are numbered in the order of arrival. Two have one number, or a number is beyond the newest, so that events can be left out or claims can fail."),
+		derived(audit.EventNumber, "Events are numbered in the order of arrival. One has no number, two have the same, or a number is beyond the newest, so that events can be left out or claims can fail."),
 		derived(audit.EventUnplaced, "An event waits for a handler, and is neither ready nor behind another one nor claimed. The handler never gets it."),
 		entry(audit.EventWithoutCommit, "An event says that it rides in a commit that does not exist. Events and their commit are written together, so one of them was edited or removed.", restore),
 		derived(audit.KeyStuck, "Of an ordering key, no event is ready or claimed, while others wait for it. The handler gets none of them."),
-		entry(audit.QueuesBehind, "Another program has added, claimed, settled or removed events that this one has still in their old places. Claims look at events as they are, so that no handler gets one by mistake.",
-			"None needed: the next claim of the handler brings them up to date."),
 	}
 }
 
 // workEntries are about the work queue.
 func workEntries() []Entry {
 	return []Entry{
-		entry(audit.AttemptDamaged, "An attempt at a work item is not as any program of ours writes it, so that nothing follows from it: it was edited. The item keeps what it has; a worker may never get it, or get it twice.", restore),
-		entry(audit.AttemptsMissing, "Between two attempts at a work item a number is missing: another program has tried the item, which leaves no attempt, or attempts were removed.", none),
-		entry(audit.AttemptsOrphaned, "Attempts are at work items that do not exist: another program has removed the items and left the attempts. They cost room and nothing else.", none),
-		derived(audit.WorkDiffers, "The status of a work item, or what goes with it, is not what its attempts say, though no program says that it has changed it. Workers may never get the item, or get what is done."),
+		entry(audit.AttemptDamaged, "An attempt at a work item is not as it can have been written, or the one before it or the item is missing, so that nothing follows from it: it was edited, or something was removed. The item keeps what it has; a worker may never get it, or get it twice.", restore),
+		derived(audit.WorkDiffers, "The status of a work item, or what goes with it, is not what its attempts say. Workers may never get the item, or get what is done."),
 	}
 }
 

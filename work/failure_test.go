@@ -101,9 +101,9 @@ func TestErrorsThatStay(t *testing.T) {
 	for id := range errs {
 		w.enqueue(item(id))
 	}
-	foreign := item("foreign")
-	foreign.System = "gopher"
-	w.enqueue(foreign, item("good"))
+	other := item("other")
+	other.System = "gopher"
+	w.enqueue(other, item("good"))
 	sum := w.run(w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) {
 		return &work.Record{}, errs[i.Resource]
 	}), nil)
@@ -114,15 +114,15 @@ func TestErrorsThatStay(t *testing.T) {
 	w.says(w.expect("code", onto.WorkFailed, "failed").Error, "a private address")
 	w.says(w.expect("skip", onto.WorkSkipped, "skipped").Error, "100% disallowed by robots.txt")
 	w.says(w.expect("wrapped", onto.WorkSkipped, "skipped").Error, "not wanted")
-	s := w.expect("foreign", onto.WorkFailed, "failed")
+	s := w.expect("other", onto.WorkFailed, "failed")
 	w.says(s.Error, `no connector for the source system "gopher" of source "site"`)
 	if s.Attempts[0].Class != "unknown_system" {
 		t.Errorf("got %+v", s.Attempts)
 	}
 }
 
-// Items that another program wrote, and that are not well formed, fail and say why.
-func TestForeignItems(t *testing.T) {
+// Items that are not well formed fail and say why.
+func TestMalformedItems(t *testing.T) {
 	w := newWorld(t)
 	w.enqueue(item("good"))
 	for id, change := range map[string]func(*onto.WorkItem){

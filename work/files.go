@@ -101,7 +101,7 @@ const (
 	metaValidated    = "validated_url"
 )
 
-// metadata is that of an item. What is not JSON, as another program may leave it, is none.
+// metadata is that of an item. What is not a JSON object, which is damage, is none.
 func metadata(i *onto.WorkItem) map[string]any {
 	if len(i.Metadata) == 0 {
 		return nil

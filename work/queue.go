@@ -126,8 +126,8 @@ func (q *Queue) Tree(ctx context.Context, id string) iter.Seq2[Node, error] {
 	}
 }
 
-// walk yields roots and what is below them. Another program may have written items that
-// lead to themselves: each is yielded once.
+// walk yields roots and what is below them. Imported items may lead to themselves: each is
+// yielded once.
 func walk(roots []backend.WorkState, children func(string) ([]backend.WorkState, error), yield func(Node, error) bool) {
 	var stack []Node
 	push := func(list []backend.WorkState, level int) {

@@ -85,7 +85,7 @@ func (s *Summary) figures() (json.RawMessage, error) {
 	return json.Marshal(figures{s.Counts, s.Sources})
 }
 
-// resume goes on counting. Figures of another program count nothing.
+// resume goes on counting. Figures of an imported run may be others, which count nothing.
 func (s *Summary) resume(kept json.RawMessage) {
 	var f figures
 	if json.Unmarshal(kept, &f) == nil {

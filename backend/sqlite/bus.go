@@ -184,14 +184,13 @@ func (b *Backend) Clean(ctx context.Context, c *backend.Cleaning, progress func(
 // wantsBus reports whether a draft is decided on what the bus has.
 func wantsBus(d *backend.Draft) bool { return len(d.Events) > 0 || len(d.Acks) > 0 || d.Advance != nil }
 
-// onBus is the bus in the round's transaction, with foreign events numbered.
+// onBus is the bus in the round's transaction.
 func (g *round) onBus() (*bus.Tx, error) {
 	if g.bus != nil {
 		return g.bus, nil
 	}
 	g.bus = bus.Begin(g.w, g.Now())
-	g.bus.Sweeps = g.wr.sweeps
-	_, err := g.bus.Catch()
+	err := g.bus.Catch()
 	g.LastEvent = g.bus.LastTime()
 	return g.bus, err
 }

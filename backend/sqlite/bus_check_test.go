@@ -67,15 +67,26 @@ func TestDamagedBus(t *testing.T) {
 		{"queued in play and not ready", "event_unplaced key_stuck", `UPDATE event_claims SET onto_queued = 1 WHERE event_id = 'k1'`},
 		{"ready and behind", "event_misplaced", `INSERT INTO onto_event_ready SELECT 1, -priority, onto_seq, id FROM events WHERE id = 'k2'`},
 		{"ready in another queue", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET queue = 3 - queue WHERE event_id = 'r1'`},
+		{"ready and claimed", "event_misplaced", `INSERT INTO onto_event_ready SELECT 1, -priority, onto_seq, id FROM events WHERE id = 'held'`},
+		{"ready and acked", "event_misplaced", `INSERT INTO onto_event_ready SELECT 1, -priority, onto_seq, id FROM events WHERE id = 'done'`},
+		{"ready and of no event", "event_misplaced", `INSERT INTO onto_event_ready VALUES (1, -100, 99, 'gone')`},
+		{"behind and of no event", "event_misplaced", `INSERT INTO onto_event_behind VALUES ('n', 'h', 'k', 0, 'gone')`},
+		{"in play and of no event", "event_misplaced key_stuck", `INSERT INTO onto_event_keys VALUES ('n', 'h', 'x', 'gone')`},
+		{"in play and done", "event_misplaced key_stuck", `INSERT INTO onto_event_keys VALUES ('n', 'h', 'x', 'done')`},
+		{"claimed before its turn", "event_misplaced", `INSERT INTO event_claims SELECT 'k2', handler_id, session_id, claimed_at, lease_until, ack_at, attempts, available_at,
+			last_error, dead_lettered_at, deliveries, onto_queued FROM event_claims WHERE event_id = 'k1'`},
+		{"claimed before its turn and not behind", "event_misplaced", `DELETE FROM onto_event_behind WHERE event_id = 'k2';
+			INSERT INTO event_claims SELECT 'k2', handler_id, session_id, claimed_at, lease_until, ack_at, attempts, available_at,
+			last_error, dead_lettered_at, deliveries, onto_queued FROM event_claims WHERE event_id = 'k1'`},
 		{"ready in no queue", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET queue = 99 WHERE event_id = 'r1'`},
 		{"another rank", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET rank = 5 WHERE event_id = 'r2'`},
 		{"another number", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET seq = 99 WHERE event_id = 'r2'`},
 		{"another priority", "event_misplaced event_unplaced", `UPDATE events SET priority = 5 WHERE id = 'r1'`},
 		{"no queue", "event_misplaced key_stuck", `DELETE FROM onto_event_queues WHERE type = 'U'`},
-		{"no key in play", "key_stuck", `DELETE FROM onto_event_keys WHERE ordering_key = 'k'`},
+		{"no key in play", "event_misplaced key_stuck", `DELETE FROM onto_event_keys WHERE ordering_key = 'k'`},
 		{"no key of what is ready", "event_misplaced", `DELETE FROM onto_event_keys WHERE ordering_key = 'other'`},
 		{"another key in play", "event_misplaced", `UPDATE onto_event_keys SET event_id = 'r1' WHERE ordering_key = 'k'`},
-		{"behind itself in play", "key_stuck", `UPDATE onto_event_keys SET event_id = 'k3' WHERE ordering_key = 'k'`},
+		{"behind itself in play", "event_misplaced key_stuck", `UPDATE onto_event_keys SET event_id = 'k3' WHERE ordering_key = 'k'`},
 		{"behind another key", "event_misplaced event_unplaced key_stuck", `UPDATE onto_event_behind SET ordering_key = 'wrong' WHERE event_id = 'k3'`},
 		{"behind by another number", "event_misplaced event_unplaced", `UPDATE onto_event_behind SET seq = 1 WHERE event_id = 'k3'`},
 		{"one number twice", "event_number event_unplaced", `UPDATE events SET onto_seq = (SELECT onto_seq FROM events WHERE id = 'r1') WHERE id = 'new'`},
@@ -84,6 +95,8 @@ func TestDamagedBus(t *testing.T) {
 		{"the newest number is no number", "event_number", `UPDATE onto_bus SET seq = 'x'`},
 		{"the newest number is the last one", "event_number", `UPDATE onto_bus SET seq = 9223372036854775807`},
 		{"a number is none", "event_number", `UPDATE events SET onto_seq = 'x' WHERE id = 'new'`},
+		{"a number is missing", "event_number", `UPDATE events SET onto_seq = NULL WHERE id = 'new'`},
+		{"a number of what is ready is missing", "event_misplaced event_number", `UPDATE events SET onto_seq = NULL WHERE id = 'r1'`},
 		{"a number is negative", "event_unplaced", `UPDATE events SET onto_seq = -5 WHERE id = 'new'`},
 		{"no numbers", "event_number", `DELETE FROM onto_bus`},
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
@@ -143,19 +156,47 @@ func TestDamagedEvents(t *testing.T) {
 	}
 }
 
-// If another program has dropped a table, a column or an index of the bus, opening the
-// file brings it back, and what is derived fills again. A store that is open meanwhile
-// reports it.
+// Events that are removed while they wait are found by the doctor, and by the claim or the
+// ack that comes upon them. After a rebuild the others are handled.
+func TestRemovedEvents(t *testing.T) {
+	path, clock := makeBus(t)
+	b := open(t, path, &sqlite.Options{Now: clock.Now})
+	runSQL(t, path, `DELETE FROM events WHERE id IN ('r1', 'k2')`)
+	if got := strings.Join(busCodes(t, b), " "); got != "event_misplaced" {
+		t.Errorf("got findings %s", got)
+	}
+	wantDamage := func(err error) {
+		t.Helper()
+		if onto.CodeOf(err) != onto.Corrupt || !slices.Equal(onto.HintOf(err).Command, []string{"projection", "rebuild"}) {
+			t.Errorf("got %v, want Corrupt with the command that repairs it", err)
+		}
+	}
+	_, err := b.Claim(t.Context(), request(9))
+	wantDamage(err)
+	k1 := onto.Claim{Event: newEvent("k1 T k").Event, Handler: "h", Session: "s", Claimed: clock.Now()}
+	_, err = b.Settle(t.Context(), []backend.Settlement{{Claim: k1, Do: backend.Ack}})
+	wantDamage(err)
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	mustSettle(t, b, backend.Ack, k1)
+	if got := drain(t, b, clock); len(got) != 6 {
+		t.Errorf("claimed %v, want each that waits", got)
+	}
+}
+
+// If a table, a column or an index of the bus was dropped, opening the file brings it back,
+// and what is derived fills again. A store that is open meanwhile reports it.
 func TestDroppedBus(t *testing.T) {
 	for _, drop := range []string{
 		`DROP TABLE onto_event_ready`, `DROP TABLE onto_event_behind`, `DROP TABLE onto_event_keys`, `DROP TABLE onto_bus`,
 		`DROP TABLE onto_event_schedules`, `DROP TABLE onto_positions`, `DROP TABLE sessions`,
-		`DROP INDEX onto_events_arrival`, `DROP INDEX onto_events_foreign`, `DROP INDEX onto_events_commit`, `DROP INDEX onto_event_claims_open`,
+		`DROP INDEX onto_events_arrival`, `DROP INDEX onto_events_commit`, `DROP INDEX onto_event_claims_open`,
 		`DROP INDEX idx_events_namespace_type_order`, `DROP INDEX idx_event_claims_event`, `DROP INDEX idx_event_claims_handler_state`,
 		`DROP INDEX onto_dead_letters_event`, `ALTER TABLE events DROP COLUMN parent_event_id`, `ALTER TABLE event_claims DROP COLUMN deliveries`,
 		`ALTER TABLE dead_letters DROP COLUMN priority`,
 		`DROP INDEX onto_event_claims_open; ALTER TABLE event_claims DROP COLUMN onto_queued`,
-		`DROP INDEX onto_events_arrival; DROP INDEX onto_events_foreign; DROP INDEX onto_events_commit; ALTER TABLE events DROP COLUMN onto_seq`,
+		`DROP INDEX onto_events_arrival; DROP INDEX onto_events_commit; ALTER TABLE events DROP COLUMN onto_seq`,
 	} {
 		t.Run(drop, func(t *testing.T) {
 			t.Parallel()
@@ -176,12 +217,22 @@ func TestDroppedBus(t *testing.T) {
 
 // If events or claims themselves are dropped, they are lost, and work goes on without them.
 func TestDroppedEvents(t *testing.T) {
-	for table, left := range map[string]int{"events": 0, "event_claims": 11, "dead_letters": 9, "onto_event_queues": 9} {
+	for table, want := range map[string]struct {
+		left  int
+		codes string
+	}{"events": {0, "claims_orphaned"}, "event_claims": {11, ""}, "dead_letters": {9, ""}, "onto_event_queues": {9, ""}} {
 		path, clock := makeBus(t)
 		runSQL(t, path, `DROP TABLE `+table)
-		b := open(t, path, &sqlite.Options{Now: clock.Now})
-		if got := drain(t, b, clock); len(got) != left {
-			t.Errorf("without %s: claimed %v, want %d events", table, got, left)
+		b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Close()
+		if got := drain(t, b, clock); len(got) != want.left {
+			t.Errorf("without %s: claimed %v, want %d events", table, got, want.left)
+		}
+		if got := strings.Join(busCodes(t, b), " "); got != want.codes {
+			t.Errorf("without %s: got findings %q, want %q", table, got, want.codes)
 		}
 		emit(t, b, "after T", "k9 T k")
 		mustSettle(t, b, backend.Bury, claim(t, b, request(9), "after", "k9")...)
@@ -233,6 +284,27 @@ func TestRebuildKeepsClaims(t *testing.T) {
 	mustSettle(t, b, backend.Ack, held...)
 	mustSettle(t, b, backend.Ack, claim(t, b, request(9), "b")...)
 	claim(t, b, request(9))
+	backendtest.Check(t, b)
+}
+
+// A lease that had ended is in force again once the clock has gone back: nobody else gets
+// the event, and its holder can renew it and ack it.
+func TestTheClockGoesBack(t *testing.T) {
+	_, clock, b := openBus(t)
+	emit(t, b, "a T", "b T k", "c T k")
+	held := claim(t, b, request(9), "a", "b")
+	clock.advance(2 * time.Minute)
+	claim(t, b, request(0)) // both are ready again
+	clock.advance(-90 * time.Second)
+	got, err := b.Claim(t.Context(), request(9))
+	if err != nil || len(got.Claims) != 0 || !got.Next.Equal(held[0].Until) {
+		t.Errorf("got %v, error %v; want nothing before the leases end", got, err)
+	}
+	if lost, err := b.Beat(t.Context(), &backend.Beat{Session: onto.Session{ID: "s", Namespace: "n"}, Claims: held, Lease: time.Minute}); err != nil || lost != nil {
+		t.Errorf("got %v, error %v; want none lost", lost, err)
+	}
+	mustSettle(t, b, backend.Ack, held...)
+	mustSettle(t, b, backend.Ack, claim(t, b, request(9), "c")...)
 	backendtest.Check(t, b)
 }
 

@@ -13,11 +13,9 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 )
 
-// A lease is a row of locks, the original program's table, and an epoch in onto_leases.
-// That program knows no epochs: it deletes expired rows and inserts its own. So a lease
-// is held while both the owner of its row and the epoch of its name match: the epoch
-// alone would not show that the original program has taken the lease, the owner alone
-// not that the same owner has taken it again.
+// A lease is a row of locks, the original program's table, and an epoch in onto_leases. It is
+// held while both the owner of its row and the epoch of its name match. A row that is deleted,
+// as the original's documentation has it, releases the lease.
 
 var _ backend.Leaser = (*Backend)(nil)
 

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
@@ -58,8 +57,7 @@ func (wr *writer) rebuildIn(ctx context.Context, w *driver.Conn, s *layout.Shape
 		if err := w.ExecContext(ctx, `DELETE FROM `+t.Current); err != nil {
 			return 0, err
 		}
-		err := layout.Project(ctx, w, t, 0, func(*onto.Version) error { identities++; step(); return nil })
-		if err != nil {
+		if err := layout.Project(ctx, w, t, func() { identities++; step() }); err != nil {
 			return 0, err
 		}
 	}

@@ -71,7 +71,8 @@ func TestDamagedWork(t *testing.T) {
 		{"tries after a return", "work_differs", `UPDATE work_items SET onto_revised = 0 WHERE work_item_id = 'returned'`},
 		{"all of it", "work_differs", `UPDATE work_items SET status = 'x', attempt = 99, error_message = 'x', lease_owner = 'x', not_before = 'x', onto_revised = 99,
 			lease_until = iif(status = 'in_progress', lease_until, 'x') WHERE attempt > 0`},
-		{"changed by another program", "", `UPDATE work_items SET status = 'completed', updated_at = 'x' WHERE attempt > 0; UPDATE work_items SET status = 'failed' WHERE work_item_id = 'new'`},
+		{"in progress and never tried", "work_differs", `UPDATE work_items SET status = 'in_progress' WHERE work_item_id = 'new'`},
+		{"no status", "work_differs", `UPDATE work_items SET status = 'x' WHERE work_item_id = 'new'`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -89,7 +90,7 @@ func TestDamagedWork(t *testing.T) {
 				t.Errorf("after a rebuild: got findings %q", got)
 			}
 			after := query(t, path, `SELECT * FROM work_items ORDER BY work_item_id`)
-			if c.codes != "" && after != before {
+			if after != before {
 				t.Errorf("after a rebuild: got\n%s\nwant\n%s", after, before)
 			}
 		})
@@ -130,8 +131,8 @@ func TestDamagedAttempts(t *testing.T) {
 		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = 7 WHERE work_item_id = 'done'`},
 		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = -1, attempt_id = 'done:-1' WHERE work_item_id = 'done'`},
 		{"attempt_damaged", `UPDATE work_attempts SET status = 'running', finished_at = NULL WHERE attempt_id = 'revised:1'`},
-		{"attempts_orphaned", `DELETE FROM work_items WHERE work_item_id IN ('done', 'held')`},
-		{"attempts_missing", `UPDATE work_attempts SET attempt_no = 5, attempt_id = 'dropped:5' WHERE attempt_id = 'dropped:2'; UPDATE work_items SET attempt = 5 WHERE work_item_id = 'dropped'`},
+		{"attempt_damaged", `DELETE FROM work_items WHERE work_item_id IN ('done', 'held')`},
+		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = 5, attempt_id = 'dropped:5' WHERE attempt_id = 'dropped:2'; UPDATE work_items SET attempt = 5 WHERE work_item_id = 'dropped'`},
 	} {
 		path, clock := makeWork(t)
 		runSQL(t, path, c.damage)
@@ -153,9 +154,29 @@ func workTables() []string {
 	return []string{"work_items", "work_attempts", "work_runs", "onto_work_sources", "onto_work"}
 }
 
-// If another program has dropped a table, a column or an index of work, opening the file
-// brings it back, and what follows from attempts is as it was. A store that is open
-// meanwhile reports it, and a rebuild brings tables and indexes back.
+// A dequeue that comes upon an item whose number is behind its attempts fails, and says what
+// mends it.
+func TestDequeueOnDamage(t *testing.T) {
+	_, clock, b := openWork(t)
+	enqueue(t, b, "a")
+	finish(t, b, backend.WorkRetry, dequeue(t, b, 1, "a")...)
+	clock.advance(time.Hour)
+	if err := b.Exec(`UPDATE work_items SET attempt = 0`); err != nil {
+		t.Fatal(err)
+	}
+	_, err := b.Dequeue(t.Context(), workRequest(1))
+	if onto.CodeOf(err) != onto.Corrupt || !slices.Equal(onto.HintOf(err).Command, []string{"projection", "rebuild"}) {
+		t.Errorf("got %v, want Corrupt with the command that repairs it", err)
+	}
+	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	finish(t, b, backend.WorkComplete, dequeue(t, b, 1, "a")...)
+}
+
+// If a table, a column or an index of work was dropped, opening the file brings it back, and
+// what follows from attempts is as it was. A store that is open meanwhile reports it, and a
+// rebuild brings tables and indexes back.
 func TestDroppedWork(t *testing.T) {
 	for _, drop := range []string{
 		`DROP TABLE work_runs`, `DROP TABLE onto_work`, `DROP TABLE onto_work_sources`,

@@ -74,9 +74,6 @@ func recordWork(t *testing.T) (string, []string) {
 	seen := &statements{seen: map[string]bool{}}
 	b.OnPrepare(seen.add)
 	workEverything(t, b, clock)
-	runSQL(t, path, `UPDATE work_items SET status = 'pending', attempt = 0, not_before = NULL WHERE work_item_id = 'a'`)
-	clock.advance(time.Second)
-	finish(t, b, backend.WorkComplete, dequeue(t, b, 1, "a")...)
 	askEverything(t, b)
 	for from := 0; from < 10_000; from += 1000 {
 		var specs []string

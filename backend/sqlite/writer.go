@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend/sqlite/internal/bus"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
@@ -25,11 +24,10 @@ type writer struct {
 	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
 	schema  schemaState
-	sweeps  bus.Sweeps
 }
 
 func newWriter(s *store, readers *driver.Pool) *writer {
-	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, watch: newWatch(), writing: make(turn, 1), sweeps: bus.Sweeps{}}
+	return &writer{store: s, readers: readers, durable: disk.Durability{Sync: disk.SyncFile}, reached: pass, watch: newWatch(), writing: make(turn, 1)}
 }
 
 // pass lets every point of a write pass.

@@ -20,9 +20,6 @@ func mayTellOfOthers() []string {
 
 		"internal/audit/log.go", // commit_time_unreadable
 
-		// Events may be added by documented statements.
-		"backend/sqlite/bus.go", "backend/sqlite/internal/bus/", "backend/sqlite/internal/layout/bus.go", "backend/sqlite/internal/check/bus.go",
-
 		"backend/backendtest/read.go", "backend/backendtest/work_revise.go", // in other senses
 	}
 }

@@ -73,7 +73,7 @@ func (f Fate) Complete(i *onto.WorkItem) Fate {
 // Differs tells what of an item its attempts do not explain; "" for nothing.
 func (f Fate) Differs(i *onto.WorkItem) string {
 	f = f.Complete(i)
-	if !f.said { // another program may have changed it since
+	if !f.said { // an imported item may have had one before its first attempt
 		f.Error = i.Error
 	}
 	for _, c := range []struct{ column, is, said string }{

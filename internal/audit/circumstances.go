@@ -24,7 +24,7 @@ func Lease(l onto.Lease, now time.Time) (onto.Finding, bool) {
 	return onto.Finding{}, false
 }
 
-// release is a hint to end a lease; none if another program gave it a name that is
+// release is a hint to end a lease; none if its name, in a file that was tampered with, is
 // not fit for a command line.
 func release(text, name string) onto.Hint {
 	switch {

@@ -151,23 +151,18 @@ const (
 
 // The codes about events, claims and what a SQLite file derives from them.
 const (
+	ClaimsOrphaned     Fault = "claims_orphaned"
 	EventMisplaced     Fault = "event_misplaced"
 	EventNumber        Fault = "event_number"
 	EventUnplaced      Fault = "event_unplaced"
 	EventWithoutCommit Fault = "event_without_commit"
 	KeyStuck           Fault = "key_stuck"
-
-	ClaimsOrphaned Notice = "claims_orphaned"
-	QueuesBehind   Notice = "queues_behind"
 )
 
 // The codes about work items and the attempts that explain them.
 const (
 	AttemptDamaged Fault = "attempt_damaged"
 	WorkDiffers    Fault = "work_differs"
-
-	AttemptsMissing  Notice = "attempts_missing"
-	AttemptsOrphaned Notice = "attempts_orphaned"
 )
 
 // The codes about a SQLite file.

@@ -46,8 +46,8 @@ func Session(s onto.Session, claims int64, now time.Time, ttl time.Duration) (on
 	return f, true
 }
 
-// fit reports whether names can stand on a command line: another program may have given
-// any.
+// fit reports whether names can stand on a command line: a file that was tampered with may
+// have any.
 func fit(names ...string) bool {
 	for _, name := range names {
 		if onto.CheckBusName("", name) != nil {

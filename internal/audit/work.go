@@ -10,7 +10,7 @@ import (
 // Held collects items that workers hold which are gone.
 type Held struct {
 	Now      time.Time
-	Patience time.Duration // after the end of a lease, or the last update of an item that has none
+	Patience time.Duration // after the end of a lease
 
 	items   int64
 	workers map[string]bool
@@ -19,11 +19,7 @@ type Held struct {
 
 // Add takes an item that is in progress.
 func (h *Held) Add(i *onto.WorkItem) {
-	ended := i.Until
-	if i.Owner == "" {
-		ended = i.Updated // another program has taken it
-	}
-	if h.Now.Sub(ended) <= h.Patience {
+	if h.Now.Sub(i.Until) <= h.Patience {
 		return
 	}
 	if h.workers == nil {
@@ -31,8 +27,8 @@ func (h *Held) Add(i *onto.WorkItem) {
 	}
 	h.items++
 	h.workers[i.Owner] = true
-	if h.oldest.IsZero() || ended.Before(h.oldest) {
-		h.oldest = ended
+	if h.oldest.IsZero() || i.Until.Before(h.oldest) {
+		h.oldest = i.Until
 	}
 }
 

@@ -38,8 +38,7 @@ func NewEvent(e onto.Event) Event {
 	return doc
 }
 
-// payload is a payload as it can be part of a document: another program may have stored
-// anything, which is then a text.
+// payload is a payload as it can be part of a document: one that is damaged is a text.
 func payload(text json.RawMessage) json.RawMessage {
 	if json.Valid(text) {
 		return text

@@ -32,7 +32,7 @@ func TestEventDocuments(t *testing.T) {
 		want string
 	}{
 		{"event", document.NewEvent(first), `{` + firstText + `}`},
-		{"an event of another program", document.NewEvent(full), `{"id":"e2","namespace":"shop","type":"T","payload":"not JSON","created_at":` + when +
+		{"a damaged event", document.NewEvent(full), `{"id":"e2","namespace":"shop","type":"T","payload":"not JSON","created_at":` + when +
 			`,"priority":-1,"ordering_key":"k","not_before":` + when + `,"root_event_id":"e1","chain_depth":1,"parent_event_id":"e1","replay_of":"e0","commit_id":7}`},
 		{"state", document.NewEventState(backend.EventState{Event: first, Status: onto.EventAcked}), `{` + firstText + `,"status":"acked"}`},
 		{"inspected, never claimed", document.NewInspectedEvent(backend.EventState{Event: first, Status: onto.EventPending}), `{` + firstText + `,"status":"pending","claims":[]}`},

@@ -106,7 +106,7 @@ type WorkCounts struct {
 	Skipped    int64 `json:"skipped"`
 }
 
-// Add counts items of a status. One that another program has made up counts nowhere.
+// Add counts items of a status. One that does not exist, which is damage, counts nowhere.
 func (c *WorkCounts) Add(s onto.WorkStatus, items int64) {
 	switch s {
 	case onto.WorkPending:

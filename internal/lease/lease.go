@@ -17,8 +17,8 @@ func KeepsOut(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease
 
 // Check fails with LeaseExpired if a lease is not held, given the stored lease of its
 // name: nil if it is free. The epoch decides and the expiry does not: an expired lease
-// stays its holder's until it is taken over. The owner counts too, since some programs
-// take leases and know no epochs.
+// stays its holder's until it is taken over. The owner counts too, since a store that was
+// restored may give an epoch again.
 func Check(want onto.Lease, stored *onto.Lease) error {
 	switch {
 	case stored == nil:

@@ -37,13 +37,13 @@ func TestCheck(t *testing.T) {
 		want   onto.Code
 		tells  string
 	}{
-		"as it is":           {&mine, "", ""},
-		"renewed":            {change(func(l *onto.Lease) { l.Expires = noon.Add(time.Hour) }), "", ""},
-		"ran out":            {change(func(l *onto.Lease) { l.Expires = noon.Add(-time.Hour) }), "", ""},
-		"free":               {nil, onto.LeaseExpired, "released or broken"},
-		"taken":              {change(func(l *onto.Lease) { l.Owner, l.Epoch = "bob", 4 }), onto.LeaseExpired, "bob has taken it"},
-		"taken by the same":  {change(func(l *onto.Lease) { l.Epoch = 4 }), onto.LeaseExpired, "ana has taken it"},
-		"of another program": {change(func(l *onto.Lease) { l.Owner = "old" }), onto.LeaseExpired, "old has taken it"},
+		"as it is":          {&mine, "", ""},
+		"renewed":           {change(func(l *onto.Lease) { l.Expires = noon.Add(time.Hour) }), "", ""},
+		"ran out":           {change(func(l *onto.Lease) { l.Expires = noon.Add(-time.Hour) }), "", ""},
+		"free":              {nil, onto.LeaseExpired, "released or broken"},
+		"taken":             {change(func(l *onto.Lease) { l.Owner, l.Epoch = "bob", 4 }), onto.LeaseExpired, "bob has taken it"},
+		"taken by the same": {change(func(l *onto.Lease) { l.Epoch = 4 }), onto.LeaseExpired, "ana has taken it"},
+		"the epoch again":   {change(func(l *onto.Lease) { l.Owner = "old" }), onto.LeaseExpired, "old has taken it"},
 	} {
 		err := Check(mine, c.stored)
 		wantCode(t, name, err, c.want)

@@ -116,20 +116,6 @@ func (c *Chain) Began(commit int64) bool {
 	return slices.ContainsFunc(c.Stages, func(s Stage) bool { return s.Since == commit })
 }
 
-// Of returns the stage that a version's fields fit, as of a commit.
-func (c *Chain) Of(v *onto.Version, commit int64) int {
-	i := c.At(commit)
-	if v.Commit < c.Stages[i].Since {
-		return i
-	}
-	for j := i; j >= 0; j-- { // an older one only if another program wrote it
-		if t := c.Stages[j].Type; t.Version == v.SchemaVersion && t.Schema.Name == v.Type {
-			return j
-		}
-	}
-	return i
-}
-
 // LeavesOut reports whether a version that was read as of a commit is of a fact on an
 // attribute that a later version of its type does not have: such facts are shown as
 // stored only.
@@ -137,7 +123,7 @@ func (c *Chain) LeavesOut(v *onto.Version, commit int64) bool {
 	if v.Kind != onto.KindFact {
 		return false
 	}
-	for i := c.Of(v, commit) + 1; i < len(c.Stages); i++ {
+	for i := c.At(commit) + 1; i < len(c.Stages); i++ {
 		if _, ok := c.Stages[i].Type.Schema.Attribute(v.Right); !ok {
 			return true
 		}

@@ -91,7 +91,7 @@ func (c *Chain) Upgrade(ctx context.Context, v *onto.Version, commit int64, time
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).
 			WithHint("examine the store").WithCommand("doctor")
 	}
-	for i := c.Of(v, commit) + 1; i < len(c.Stages); i++ {
+	for i := c.At(commit) + 1; i < len(c.Stages); i++ {
 		if err := c.Lift(ctx, v, i, timeout); err != nil {
 			return err
 		}

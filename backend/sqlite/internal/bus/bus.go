@@ -6,7 +6,6 @@
 package bus
 
 import (
-	"context"
 	"slices"
 	"time"
 
@@ -41,11 +40,8 @@ type Tx struct {
 	seq     int64     // the number of the newest event
 	last    time.Time // of that event
 	special int64     // no event after this number has a key or waits for its time
-	more    bool      // events of other programs are left without a number
 
 	Wrote bool // something was changed
-
-	Sweeps Sweeps // what transactions before have looked at; nil for none
 }
 
 // Begin starts with a write transaction. Now is in the precision that is stored.
@@ -66,59 +62,34 @@ func (t *Tx) exec(sql string, args ...any) error {
 	return err
 }
 
-// maxStep bounds how many events one transaction numbers, fills in or makes ready.
+// maxStep bounds how many events one transaction fills in or makes ready.
 const maxStep = 10_000
 
-// Catch reads how far the bus is, and numbers events that other programs have added. It
-// reports whether there are more of them.
-func (t *Tx) Catch() (more bool, err error) {
+// Catch reads how far the bus is.
+func (t *Tx) Catch() error {
 	if t.read {
-		return t.more, nil
+		return nil
 	}
 	r, ok, err := t.w.QueryRow(`SELECT seq, last_at, special FROM onto_bus`)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if !ok {
-		return false, onto.Errorf(onto.Corrupt, "the table onto_bus is empty").
-			WithHint("make it anew").WithCommand("projection", "rebuild")
+		return damaged("the table onto_bus is empty")
 	}
 	if seq, isInt := r.Vals[0].(int64); !isInt || seq < 0 || seq > layout.MaxEvent {
-		return false, onto.Errorf(onto.Corrupt, "the number of the newest event is %v", r.Vals[0]).
-			WithHint("number the events anew").WithCommand("projection", "rebuild")
+		return damaged("the number of the newest event is %v", r.Vals[0])
 	}
 	t.read, t.seq, t.last, t.special = true, r.Int(0), layout.StoredTime(r.Text(1)), r.Int(2)
-	t.more, err = t.number()
-	return t.more, err
+	return nil
 }
 
-// number numbers events of other programs.
-func (t *Tx) number() (more bool, err error) {
-	type foreign struct {
-		id      string
-		special bool
-	}
-	const find = `SELECT id, ordering_key IS NOT NULL OR not_before IS NOT NULL FROM events INDEXED BY onto_events_foreign
-		WHERE onto_seq IS NULL ORDER BY created_at, id LIMIT ?`
-	list, err := driver.List(context.Background(), t.w, find, []any{maxStep}, func(r *driver.Rows) (foreign, error) {
-		return foreign{r.Text(0), r.Int(1) == 1}, nil
-	})
-	if err != nil || len(list) == 0 {
-		return false, err
-	}
-	for _, f := range list {
-		t.seq++
-		if f.special {
-			t.special = t.seq
-		}
-		if err := t.exec(`UPDATE events `+byEvent+` SET onto_seq = ? WHERE id = ?`, t.seq, f.id); err != nil {
-			return false, err
-		}
-	}
-	return len(list) == maxStep, t.exec(`UPDATE onto_bus SET seq = ?, special = ?`, t.seq, t.special)
+// damaged is the error for what is derived from events and claims, where a rebuild mends it.
+func damaged(format string, args ...any) error {
+	return onto.Errorf(onto.Corrupt, format, args...).WithHint("make it anew").WithCommand("projection", "rebuild")
 }
 
-// LastTime is the time of the newest event of ours.
+// LastTime is the time of the newest event.
 func (t *Tx) LastTime() time.Time { return t.last }
 
 // Insert writes events.

@@ -31,14 +31,14 @@ type claiming struct {
 // Claim claims events. With more set nothing is claimed yet: there is so much to bring
 // into place that it takes further transactions.
 func (t *Tx) Claim(r *backend.ClaimRequest) (claims []onto.Claim, next time.Time, more bool, err error) {
-	if more, err = t.Catch(); more || err != nil {
-		return nil, next, more, err
+	if err := t.Catch(); err != nil {
+		return nil, next, false, err
 	}
 	c := &claiming{Tx: t, ClaimRequest: r}
 	if err := c.ask(); err != nil {
 		return nil, next, false, err
 	}
-	for _, step := range []func() (bool, error){c.fill, c.due, c.sweep} {
+	for _, step := range []func() (bool, error){c.fill, c.due} {
 		if more, err = step(); more || err != nil {
 			return nil, next, more, err
 		}
@@ -166,46 +166,19 @@ func (c *claiming) fillOne(q *queue, to int64) (keyed []arrival, n int64, err er
 	return keyed, n, err
 }
 
-// line brings an event that has no claim yet into play, or puts it behind the one of its
-// key that is.
+// line brings an event into play and makes it ready if none of its key is in play, and
+// otherwise puts it behind that one.
 func (c *claiming) line(a arrival) error {
-	entered, err := c.enter(c.Namespace, a)
+	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
+		c.Namespace, c.Handler, a.key, a.id)
 	if err != nil {
 		return err
 	}
-	if entered {
-		_, err = c.makeReady(a.id, c.Handler)
-		return err
+	if n > 0 {
+		return c.makeReady(a.id, c.Handler)
 	}
-	return c.putBehind(c.Namespace, a)
-}
-
-// inPlay reports whether an event that has a claim is in play. If none of its key is, it
-// comes into play, and otherwise goes behind. One without a key always is in play.
-func (c *claiming) inPlay(namespace string, a arrival) (bool, error) {
-	if a.key == "" {
-		return true, nil
-	}
-	if entered, err := c.enter(namespace, a); entered || err != nil {
-		return entered, err
-	}
-	r, _, err := c.w.QueryRow(`SELECT event_id FROM onto_event_keys WHERE namespace = ? AND handler_id = ? AND ordering_key = ?`, namespace, c.Handler, a.key)
-	if err != nil || r.Text(0) == a.id {
-		return err == nil, err
-	}
-	return false, c.putBehind(namespace, a)
-}
-
-// enter brings an event into play if none of its key is, and reports whether it did.
-func (c *claiming) enter(namespace string, a arrival) (bool, error) {
-	n, err := c.change(`INSERT OR IGNORE INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`,
-		namespace, c.Handler, a.key, a.id)
-	return n > 0, err
-}
-
-func (c *claiming) putBehind(namespace string, a arrival) error {
-	return c.exec(`INSERT OR IGNORE INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
-		namespace, c.Handler, a.key, a.seq, a.id)
+	return c.exec(`INSERT INTO onto_event_behind (namespace, handler_id, ordering_key, seq, event_id) VALUES (?, ?, ?, ?, ?)`,
+		c.Namespace, c.Handler, a.key, a.seq, a.id)
 }
 
 // openClaims is the claims of a handler that are open and not ready yet, by when they
@@ -214,27 +187,22 @@ const openClaims = `event_claims c INDEXED BY onto_event_claims_open CROSS JOIN 
 
 const openWhere = `c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.onto_queued = 0 AND max(c.lease_until, c.available_at)`
 
-// due makes claims ready that fell due or ran out. One that another program has made on
-// an event of a key that is not in play waits behind the one that is.
+// due makes claims ready that fell due or ran out.
 func (c *claiming) due() (more bool, err error) {
 	type late struct {
-		queue, rank int64
-		namespace   string
-		arrival
+		queue, rank, seq int64
+		id               string
 	}
-	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id, e.ordering_key, e.namespace FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
+	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
 		ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type WHERE ` + openWhere + ` <= ?2 LIMIT ?3`
 	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, c.at, maxStep}, func(r *driver.Rows) (late, error) {
-		return late{r.Int(0), r.Int(1), r.Text(5), arrival{r.Int(2), r.Text(3), r.Text(4)}}, nil
+		return late{r.Int(0), r.Int(1), r.Int(2), r.Text(3)}, nil
 	})
 	if err != nil {
 		return false, err
 	}
 	for _, l := range list {
-		turn, err := c.inPlay(l.namespace, l.arrival)
-		if err == nil && turn {
-			err = c.exec(`INSERT OR IGNORE INTO onto_event_ready (queue, rank, seq, event_id) VALUES (?, ?, ?, ?)`, l.queue, l.rank, l.seq, l.id)
-		}
+		err := c.exec(`INSERT INTO onto_event_ready (queue, rank, seq, event_id) VALUES (?, ?, ?, ?)`, l.queue, l.rank, l.seq, l.id)
 		if err == nil {
 			err = c.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 1 WHERE event_id = ? AND handler_id = ?`, l.id, c.Handler)
 		}
@@ -263,7 +231,6 @@ func (c *claiming) next() (time.Time, error) {
 type candidate struct {
 	queue     int
 	rank, seq int64
-	stored    any // rank as it is stored: the priority of another program's event may be no integer
 	claim     onto.Claim
 }
 
@@ -273,16 +240,12 @@ func (c *claiming) take() ([]onto.Claim, error) {
 		return nil, nil
 	}
 	var list []candidate
-	for changed := true; changed; {
-		list, changed = list[:0], false
-		for i := range c.queues {
-			ready, removed, err := c.ready(i)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, ready...)
-			changed = changed || removed // what was behind may be ready in another queue
+	for i := range c.queues {
+		ready, err := c.ready(i)
+		if err != nil {
+			return nil, err
 		}
+		list = append(list, ready...)
 	}
 	if len(c.queues) > 1 {
 		slices.SortFunc(list, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(a.seq, b.seq)) })
@@ -311,11 +274,11 @@ func (c *claiming) takeFrom(queue int64, last *candidate) error {
 		SELECT event_id, ?, ?, ?, ?, ? FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)
 		ON CONFLICT (event_id, handler_id) DO UPDATE SET session_id = excluded.session_id, claimed_at = excluded.claimed_at,
 		lease_until = excluded.lease_until, onto_queued = 0`,
-		c.Handler, c.Session, c.at, codec.FormatTime(c.now.Add(c.Lease)), c.at, queue, last.stored, last.seq)
+		c.Handler, c.Session, c.at, codec.FormatTime(c.now.Add(c.Lease)), c.at, queue, last.rank, last.seq)
 	if err != nil {
 		return err
 	}
-	return c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)`, queue, last.stored, last.seq)
+	return c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)`, queue, last.rank, last.seq)
 }
 
 const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.ack_at IS NOT NULL OR c.dead_lettered_at IS NOT NULL,
@@ -324,54 +287,35 @@ const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_un
 	LEFT JOIN event_claims c ` + byClaim + ` ON c.event_id = r.event_id AND c.handler_id = ?
 	WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ?`
 
-// ready lists what is ready in a queue. Events that another program has claimed, settled
-// or removed since are taken out first, and removed is set.
-func (c *claiming) ready(i int) (list []candidate, removed bool, err error) {
+// ready lists what is ready in a queue. Claims that are not due any more, since the clock
+// went back, are taken out first.
+func (c *claiming) ready(i int) ([]candidate, error) {
 	until := c.now.Add(c.Lease).Truncate(time.Microsecond)
 	for {
-		list = make([]candidate, 0, min(c.Limit, 128))
-		var taken []candidate
+		list := make([]candidate, 0, min(c.Limit, 128))
+		var early []string
 		err := c.w.Each(context.Background(), readySQL, []any{c.Handler, c.queues[i].id, c.Limit}, func(r *driver.Rows) error {
-			k := candidate{queue: i, rank: r.Int(eventWidth + 5), seq: r.Int(eventWidth + 6), stored: r.Vals[eventWidth+5]}
-			gone, settled := r.Null(0), r.Int(eventWidth+3) == 1
-			if gone || settled || !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at {
-				k.claim.ID = r.Text(eventWidth + 7)
-				k.claim.OrderingKey = r.Text(8)
-				k.claim.Lost = !gone && !settled // claimed by another program
-				taken = append(taken, k)
+			id := r.Text(eventWidth + 7)
+			if r.Null(0) || r.Int(eventWidth+3) == 1 {
+				return damaged("event %s is ready for the handler %s, and does not exist or was settled", id, c.Handler)
+			}
+			if !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at {
+				early = append(early, id)
 				return nil
 			}
-			k.claim = onto.Claim{
+			list = append(list, candidate{i, r.Int(eventWidth + 5), r.Int(eventWidth + 6), onto.Claim{
 				Event: eventAt(r, 0), Handler: c.Handler, Session: c.Session, Claimed: c.now, Until: until,
 				Attempts: int(r.Int(eventWidth)), Deliveries: int(r.Int(eventWidth + 1)), Lost: r.Int(eventWidth+2) == 1,
-			}
-			list = append(list, k)
+			}})
 			return nil
 		})
-		if err != nil || len(taken) == 0 {
-			return list, removed, err
+		if err != nil || len(early) == 0 {
+			return list, err
 		}
-		removed = true
-		for _, k := range taken {
-			if err := c.remove(&k); err != nil {
-				return nil, false, err
+		for _, id := range early {
+			if err := c.unqueue(id, c.Handler); err != nil {
+				return nil, err
 			}
 		}
 	}
-}
-
-// remove takes an event out of ready that another program has claimed, settled or
-// removed.
-func (c *claiming) remove(k *candidate) error {
-	err := c.exec(`DELETE FROM onto_event_ready WHERE queue = ? AND rank = ? AND seq = ?`, c.queues[k.queue].id, k.stored, k.seq)
-	if err != nil {
-		return err
-	}
-	if k.claim.Lost {
-		return c.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 0 WHERE event_id = ? AND handler_id = ?`, k.claim.ID, c.Handler)
-	}
-	if k.claim.OrderingKey == "" { // it has none, or the event is gone: then a sweep finds its key
-		return nil
-	}
-	return c.freeKey(c.Namespace, c.Handler, k.claim.OrderingKey, k.claim.ID)
 }

@@ -3,7 +3,6 @@ package bus
 import (
 	"context"
 	"encoding/json"
-	"math"
 	"time"
 
 	"github.com/ontologia/onto/backend"
@@ -12,65 +11,36 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// oldSQL finds events of one type and priority that are older than a time, oldest first,
-// with how many claims they have, how many of these are open, and how many handlers have asked for them and have
-// none. Handlers that are forgotten do not count.
+// oldSQL reads the events of one type after a number, with how many claims they have, how
+// many of these are open, and how many handlers have asked for them and have none. Handlers
+// that are forgotten do not count.
 const oldSQL = `SELECT e.id, e.onto_seq, e.priority, e.ordering_key, length(CAST(e.payload AS BLOB)), e.created_at,
 	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id AND c.session_id <> ''),
 	(SELECT count(*) FROM event_claims c INDEXED BY idx_event_claims_event WHERE c.event_id = e.id AND c.ack_at IS NULL
 		AND c.dead_lettered_at IS NULL AND c.handler_id NOT IN (SELECT value FROM json_each(?1))),
 	(SELECT count(*) FROM onto_event_queues q WHERE q.namespace = e.namespace AND q.type = e.type AND q.handler_id NOT IN (SELECT value FROM json_each(?1))
 		AND NOT EXISTS (SELECT 1 FROM event_claims c ` + byClaim + ` WHERE c.event_id = e.id AND c.handler_id = q.handler_id))
-	FROM events e INDEXED BY idx_events_namespace_type_order WHERE e.namespace = ?2 AND e.type = ?3 AND e.priority = ?4
-	AND e.created_at < ?5 AND (e.created_at, e.id) > (?6, ?7) ORDER BY e.created_at, e.id`
+	FROM events e INDEXED BY onto_events_arrival WHERE e.namespace = ?2 AND e.type = ?3 AND e.onto_seq > ?4 ORDER BY e.onto_seq`
 
 // old is an event that is old enough to be removed.
 type old struct {
-	id, at        string
+	id            string
 	seq, priority int64
 	key           string
 	bytes, claims int64
 	keep          bool // a handler has still to handle it
 }
 
-// slice is the events of a type that have one priority: an index has them by time. Their
-// numbers are no help, since the clock of another program may have been wrong.
-type slice struct {
-	kind
-	priority int64
-}
-
-// slicesOf lists the slices of a namespace, or of all. Each is one seek.
-func slicesOf(m *layout.Moment, namespace string) ([]slice, error) {
-	kinds, err := kindsOf(m, namespace)
-	var list []slice
-	for _, k := range kinds {
-		const below = `SELECT max(priority) FROM events INDEXED BY idx_events_namespace_type_order WHERE namespace = ? AND type = ? AND priority <= ?`
-		for at := int64(math.MaxInt64); ; {
-			r, ok, err := m.QueryRow(below, k.namespace, k.typ, at)
-			if err != nil {
-				return nil, err
-			}
-			if !ok || r.Null(0) {
-				break
-			}
-			list = append(list, slice{k, r.Int(0)})
-			if at = r.Int(0); at == math.MinInt64 {
-				break
-			}
-			at--
-		}
-	}
-	return list, err
-}
-
-// eachOld calls f with the events of a slice that are older than a cleaning asks for,
-// oldest first, after one.
-func eachOld(ctx context.Context, c *driver.Conn, by *backend.Cleaning, s slice, after old, f func(old) error) error {
+// eachOld calls f with the events of a type that are older than a cleaning asks for, in
+// the order of arrival, which is that of their times, after a number.
+func eachOld(ctx context.Context, c *driver.Conn, by *backend.Cleaning, k kind, after int64, f func(old) error) error {
 	forget, _ := json.Marshal(append([]string{}, by.Forget...))     // texts
 	before := codec.FormatTime(by.Before.Add(time.Microsecond - 1)) // rounded up
-	err := c.Each(ctx, oldSQL, []any{string(forget), s.namespace, s.typ, s.priority, before, after.at, after.id}, func(r *driver.Rows) error {
-		return f(old{r.Text(0), r.Text(5), r.Int(1), r.Int(2), r.Text(3), r.Int(4), r.Int(6), r.Int(7)+r.Int(8) > 0 && !by.Unhandled})
+	err := c.Each(ctx, oldSQL, []any{string(forget), k.namespace, k.typ, after}, func(r *driver.Rows) error {
+		if r.Text(5) >= before {
+			return errEnough
+		}
+		return f(old{r.Text(0), r.Int(1), r.Int(2), r.Text(3), r.Int(4), r.Int(6), r.Int(7)+r.Int(8) > 0 && !by.Unhandled})
 	})
 	if err == errEnough {
 		return nil
@@ -80,13 +50,13 @@ func eachOld(ctx context.Context, c *driver.Conn, by *backend.Cleaning, s slice,
 
 // PlanCleaning tells what a cleaning would remove.
 func PlanCleaning(m *layout.Moment, by *backend.Cleaning) (plan backend.CleanPlan, err error) {
-	slices, err := slicesOf(m, by.Namespace)
+	kinds, err := kindsOf(m, by.Namespace)
 	if err != nil {
 		return plan, err
 	}
-	for _, s := range slices {
-		err := eachOld(m.Ctx, m.Conn, by, s, old{}, func(o old) error {
-			count(&plan, s.kind, &o)
+	for _, k := range kinds {
+		err := eachOld(m.Ctx, m.Conn, by, k, 0, func(o old) error {
+			count(&plan, k, &o)
 			return nil
 		})
 		if err != nil {
@@ -118,10 +88,10 @@ func count(plan *backend.CleanPlan, k kind, o *old) {
 // Cleaner removes events step by step.
 type Cleaner struct {
 	by        *backend.Cleaning
-	listed    bool    // slices was read
-	slices    []slice // those that are left
-	after     old     // events of the first slice up to this one are done
-	forgotten bool    // handlers are, at last
+	listed    bool   // kinds was read
+	kinds     []kind // those that are left
+	after     int64  // events of the first kind up to this number are done
+	forgotten bool   // handlers are, at last
 }
 
 // NewCleaner starts to remove what a cleaning asks for.
@@ -136,18 +106,18 @@ const cleanStep = 2000
 // Step removes some events, and adds them to what was done.
 func (c *Cleaner) Step(t *Tx, done *backend.CleanPlan) (err error) {
 	if !c.listed {
-		if c.slices, err = slicesOf(&layout.Moment{Conn: t.w, Ctx: context.Background()}, c.by.Namespace); err != nil {
+		if c.kinds, err = kindsOf(&layout.Moment{Conn: t.w, Ctx: context.Background()}, c.by.Namespace); err != nil {
 			return err
 		}
 		c.listed = true
 	}
-	if len(c.slices) == 0 {
+	if len(c.kinds) == 0 {
 		c.forgotten = true
 		return c.forget(t)
 	}
-	s := c.slices[0]
+	k := c.kinds[0]
 	var list []old
-	err = eachOld(context.Background(), t.w, c.by, s, c.after, func(o old) error {
+	err = eachOld(context.Background(), t.w, c.by, k, c.after, func(o old) error {
 		list = append(list, o)
 		if len(list) == cleanStep {
 			return errEnough
@@ -159,17 +129,17 @@ func (c *Cleaner) Step(t *Tx, done *backend.CleanPlan) (err error) {
 	}
 	for i := range list {
 		o := &list[i]
-		if count(done, s.kind, o); o.keep {
+		if count(done, k, o); o.keep {
 			continue
 		}
-		if err := t.removeEvent(s.kind, o); err != nil {
+		if err := t.removeEvent(k, o); err != nil {
 			return err
 		}
 	}
 	if len(list) < cleanStep {
-		c.slices, c.after = c.slices[1:], old{}
+		c.kinds, c.after = c.kinds[1:], 0
 	} else {
-		c.after = list[len(list)-1]
+		c.after = list[len(list)-1].seq
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type overview struct {
 // Namespaces returns what there is in each namespace. Handled events are only counted.
 func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
 	o := &overview{m, codec.FormatTime(now), map[string]*backend.Namespace{}}
-	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.claims, o.schedules} {
+	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.schedules} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -54,26 +54,6 @@ func (o *overview) types() error {
 		ns := o.of(k.namespace)
 		ns.Events += n
 		ns.Types = append(ns.Types, backend.TypeState{Name: k.typ, Events: n})
-	}
-	return nil
-}
-
-// claims marks types that handlers of another program are at work on: it keeps no queues.
-// Claims that have ended do not count: those of a forgotten handler stay.
-func (o *overview) claims() error {
-	for _, ns := range o.list {
-		for i := range ns.Types {
-			t := &ns.Types[i]
-			if t.Handled {
-				continue
-			}
-			n, err := o.m.QueryInt(`SELECT EXISTS (SELECT 1 FROM events e INDEXED BY onto_events_arrival CROSS JOIN event_claims c INDEXED BY idx_event_claims_event
-				WHERE e.namespace = ? AND e.type = ? AND c.event_id = e.id AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL)`, ns.Name, t.Name)
-			if err != nil {
-				return err
-			}
-			t.Handled = n == 1
-		}
 	}
 	return nil
 }

@@ -182,26 +182,18 @@ func DeadLetters(m *layout.Moment, q *backend.DeadLetterQuery, push func(onto.De
 	return m.Each(sql, args, func(r *driver.Rows) error { return push(deadLetterAt(r)) })
 }
 
-// deadLetterAt reads a dead letter. Those of other programs have only the columns that
-// the original program has.
+// deadLetterAt reads a dead letter.
 func deadLetterAt(r *driver.Rows) onto.DeadLetter {
-	d := onto.DeadLetter{
+	return onto.DeadLetter{
 		ID: r.Int(0), Handler: r.Text(2), Time: layout.TimeAt(r, 4), Attempts: int(r.Int(5)), Deliveries: int(r.Int(11)), Error: r.Text(6),
 		Event: onto.Event{
 			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: int(r.Int(10)), Time: layout.TimeAt(r, 12),
-			Priority: onto.DefaultPriority, OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: layout.TimeAt(r, 18),
+			Priority: int(r.Int(13)), OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: layout.TimeAt(r, 18),
 		},
 		Resolution: onto.Resolution{
 			Kind: onto.ResolutionKind(r.Text(20)), Time: layout.TimeAt(r, 19), By: onto.Actor{Kind: onto.ActorKind(r.Text(21)), ID: r.Text(22)}, Replay: r.Text(23),
 		},
 	}
-	if !r.Null(13) {
-		d.Event.Priority = int(r.Int(13))
-	}
-	if canonical, err := codec.AppendCanonical(nil, d.Event.Payload); err == nil {
-		d.Event.Payload = canonical
-	}
-	return d
 }
 
 // Positions lists the positions of followers.

@@ -5,14 +5,13 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// Rebuild empties what is derived, so that it fills again. Of the events of a key that
-// have open claims, the first stays in play, and the others wait behind it.
+// Rebuild empties what is derived, so that it fills again. Of the claims on events of one
+// key at most one can be open: others, which are damage, are removed.
 func Rebuild(w *driver.Conn) error {
 	if err := layout.NumberEvents(w); err != nil {
 		return err
 	}
 	const claimed = ` FROM event_claims c CROSS JOIN events e ON e.id = c.event_id
-		CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type
 		WHERE c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND e.ordering_key IS NOT NULL`
 	for _, sql := range []string{
 		`DELETE FROM onto_event_ready`,
@@ -21,8 +20,8 @@ func Rebuild(w *driver.Conn) error {
 		`UPDATE onto_event_queues SET filled = 0`,
 		`UPDATE event_claims SET onto_queued = 0 WHERE onto_queued <> 0`,
 		`INSERT OR IGNORE INTO onto_event_keys SELECT e.namespace, c.handler_id, e.ordering_key, e.id` + claimed + ` ORDER BY e.onto_seq`,
-		`INSERT INTO onto_event_behind SELECT e.namespace, c.handler_id, e.ordering_key, e.onto_seq, e.id` + claimed + `
-			AND e.id <> (SELECT k.event_id FROM onto_event_keys k WHERE k.namespace = e.namespace AND k.handler_id = c.handler_id AND k.ordering_key = e.ordering_key)`,
+		`DELETE FROM event_claims WHERE (event_id, handler_id) IN (SELECT e.id, c.handler_id` + claimed + `
+			AND e.id <> (SELECT k.event_id FROM onto_event_keys k WHERE k.namespace = e.namespace AND k.handler_id = c.handler_id AND k.ordering_key = e.ordering_key))`,
 	} {
 		if err := w.Exec(sql); err != nil {
 			return err

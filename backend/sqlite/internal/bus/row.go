@@ -34,16 +34,11 @@ func appendEvent(args []any, e *onto.Event, seq int64) []any {
 		layout.OrNull(e.OrderingKey), layout.OrNull(e.Commit), layout.OrNull(e.Parent), layout.OrNull(e.ReplayOf), layout.OrNullTime(e.NotBefore), seq)
 }
 
-// eventAt reads an event, whose columns start at column i. Payloads of other programs
-// are made canonical if they can be.
+// eventAt reads an event, whose columns start at column i.
 func eventAt(r *driver.Rows, i int) onto.Event {
-	e := onto.Event{
+	return onto.Event{
 		ID: r.Text(i), Namespace: r.Text(i + 1), Type: r.Text(i + 2), Payload: r.Bytes(i + 3), Time: layout.StoredTime(r.Text(i + 4)),
 		Priority: int(r.Int(i + 5)), Root: r.Text(i + 6), Depth: int(r.Int(i + 7)), OrderingKey: r.Text(i + 8), Commit: r.Int(i + 9),
 		Parent: r.Text(i + 10), ReplayOf: r.Text(i + 11), NotBefore: layout.TimeAt(r, i+12),
 	}
-	if canonical, err := codec.AppendCanonical(nil, e.Payload); err == nil {
-		e.Payload = canonical
-	}
-	return e
 }

@@ -144,30 +144,26 @@ func (t *Tx) takeBack(id string, g group) (bool, error) {
 	if err != nil || !ok || r.Int(0) == 0 {
 		return ok, err
 	}
-	if err := t.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 0 WHERE event_id = ? AND handler_id = ?`, id, g.handler); err != nil {
-		return false, err
-	}
-	return true, t.unready(id, g.handler)
+	return true, t.unqueue(id, g.handler)
 }
 
-// unready takes an event out of ready.
-func (t *Tx) unready(id, handler string) error {
+// unqueue takes an event with an open claim out of ready.
+func (t *Tx) unqueue(id, handler string) error {
+	if err := t.exec(`UPDATE event_claims `+byClaim+` SET onto_queued = 0 WHERE event_id = ? AND handler_id = ?`, id, handler); err != nil {
+		return err
+	}
 	return t.exec(`DELETE FROM onto_event_ready WHERE (queue, rank, seq) IN (SELECT q.id, -e.priority, e.onto_seq
 		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ? AND q.type = e.type WHERE e.id = ?)`, handler, id)
 }
 
-// makeReady makes an event ready unless there is a claim on it that will fall due. It
-// reports false if there is no such event.
-func (t *Tx) makeReady(id, handler string) (bool, error) {
+// makeReady makes an event ready that has no claim.
+func (t *Tx) makeReady(id, handler string) error {
 	n, err := t.change(`INSERT INTO onto_event_ready SELECT q.id, -e.priority, e.onto_seq, e.id
-		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ?1 AND q.type = e.type WHERE e.id = ?2
-		AND NOT EXISTS (SELECT 1 FROM event_claims c `+byClaim+` WHERE c.event_id = e.id AND c.handler_id = ?1 AND c.onto_queued = 0)`, handler, id)
-	if err != nil || n > 0 {
-		return n > 0, err
+		FROM events e `+byEvent+` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = ? AND q.type = e.type WHERE e.id = ?`, handler, id)
+	if err == nil && n == 0 {
+		err = damaged("event %s waits for the handler %s, and does not exist", id, handler)
 	}
-	_, claimed, err := t.w.QueryRow(`SELECT 1 FROM events e `+byEvent+` CROSS JOIN event_claims c `+byClaim+` ON c.event_id = e.id AND c.handler_id = ?
-		WHERE e.id = ? AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL`, handler, id)
-	return claimed, err
+	return err
 }
 
 // Ack acks claims that are all held.
@@ -230,23 +226,19 @@ func (t *Tx) freeKey(namespace, handler, key, id string) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	for {
-		r, ok, err := t.w.QueryRow(`SELECT seq, event_id FROM onto_event_behind WHERE namespace = ? AND handler_id = ? AND ordering_key = ? ORDER BY seq LIMIT 1`, namespace, handler, key)
-		if err != nil || !ok {
-			return err
-		}
-		next := r.Text(1)
-		if err := t.exec(`DELETE FROM onto_event_behind WHERE namespace = ? AND handler_id = ? AND ordering_key = ? AND seq = ?`, namespace, handler, key, r.Int(0)); err != nil {
-			return err
-		}
-		exists, err := t.makeReady(next, handler)
-		if err != nil {
-			return err
-		}
-		if exists { // otherwise another program has removed or settled it
-			return t.exec(`INSERT INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`, namespace, handler, key, next)
-		}
+	r, ok, err := t.w.QueryRow(`SELECT seq, event_id FROM onto_event_behind WHERE namespace = ? AND handler_id = ? AND ordering_key = ? ORDER BY seq LIMIT 1`, namespace, handler, key)
+	if err != nil || !ok {
+		return err
 	}
+	next := r.Text(1)
+	err = t.exec(`DELETE FROM onto_event_behind WHERE namespace = ? AND handler_id = ? AND ordering_key = ? AND seq = ?`, namespace, handler, key, r.Int(0))
+	if err == nil {
+		err = t.makeReady(next, handler)
+	}
+	if err == nil {
+		err = t.exec(`INSERT INTO onto_event_keys (namespace, handler_id, ordering_key, event_id) VALUES (?, ?, ?, ?)`, namespace, handler, key, next)
+	}
+	return err
 }
 
 // Settle settles claims, one after the other, and returns a verdict for each. Notices

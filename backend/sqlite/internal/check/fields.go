@@ -12,8 +12,7 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// stamp is the version of a type that rows refer to, and whether another program wrote
-// them.
+// stamp is the version of a type that rows refer to.
 type stamp struct {
 	onto.TypeName
 	version int

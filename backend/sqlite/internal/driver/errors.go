@@ -14,8 +14,8 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 )
 
-// LacksTable reports whether a statement failed because another program has dropped a
-// table, a column or an index that it names.
+// LacksTable reports whether a statement failed because a table, a column or an index that it
+// names was dropped.
 func LacksTable(err error) bool {
 	text := err.Error()
 	return strings.Contains(text, "no such table") || strings.Contains(text, "no such column") || strings.Contains(text, "no such index")
@@ -95,17 +95,15 @@ func Wrap(path string, err error) error {
 		return as(onto.Corrupt, "a search table is missing", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrConstraint && strings.Contains(e.Error(), "failed: onto_event_"):
 		return as(onto.Corrupt, "what waits for handlers is not as it should be", "make it anew", "projection", "rebuild")
+	case e.Code == sqlite3.ErrConstraint && strings.Contains(e.Error(), "failed: work_attempts."):
+		return as(onto.Corrupt, "a work item is not what its attempts say", "make it anew", "projection", "rebuild")
 	case e.Code == sqlite3.ErrError && LacksTable(err):
 		return as(onto.Corrupt, "a table, a column or an index of the store is missing", "find out what is missing", "doctor")
 	}
 	switch e.Code {
-	case sqlite3.ErrConstraint:
-		if strings.Contains(e.Error(), ": onto_event_") {
-			return as(onto.Corrupt, "what is derived from events is damaged", "make it anew", "projection", "rebuild")
-		}
 	case sqlite3.ErrTooBig:
 		return as(onto.Corrupt, fmt.Sprintf("a value has more than %d MiB, more than anything that is stored here", maxValue>>20),
-			"see which rows other programs have written", "doctor")
+			"find out what is damaged", "doctor")
 	case sqlite3.ErrBusy, sqlite3.ErrLocked:
 		return as(onto.LockContention, "the database is locked", "another process is writing; try again")
 	case sqlite3.ErrReadonly, sqlite3.ErrPerm, sqlite3.ErrAuth:

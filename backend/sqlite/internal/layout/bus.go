@@ -7,11 +7,10 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// createBus makes what format 4 added: the original program's tables of events, which
-// its files may have or lack, with our columns added at the end, and our own.
+// createBus makes what format 4 added: the original program's tables of events, with our
+// columns at the end, and our own.
 //
-// An event is numbered in the order of arrival (onto_seq); one without a number was
-// added by another program. For each handler and each event of a type that it has asked
+// An event is numbered in the order of arrival (onto_seq). For each handler and each event of a type that it has asked
 // for, the event is in one place: beyond onto_event_queues.filled; ready; behind another
 // one of its key; claimed, with a row in event_claims; or done, with ack_at or
 // dead_lettered_at in that row. A claim that fell due or ran out is ready as well, and
@@ -143,7 +142,6 @@ CREATE INDEX IF NOT EXISTS idx_dead_letters_namespace_failed ON dead_letters(nam
 CREATE INDEX IF NOT EXISTS idx_sessions_heartbeat ON sessions(last_heartbeat);
 CREATE INDEX IF NOT EXISTS idx_sessions_namespace ON sessions(namespace);
 CREATE INDEX IF NOT EXISTS onto_events_arrival ON events(namespace, type, onto_seq);
-CREATE INDEX IF NOT EXISTS onto_events_foreign ON events(created_at, id) WHERE onto_seq IS NULL;
 CREATE INDEX IF NOT EXISTS onto_events_commit ON events(commit_id, onto_seq) WHERE commit_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS onto_event_claims_open ON event_claims(handler_id, max(lease_until, available_at))
     WHERE ack_at IS NULL AND dead_lettered_at IS NULL AND onto_queued = 0;

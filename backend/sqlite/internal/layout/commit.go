@@ -6,8 +6,8 @@ import (
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// CommitList is the columns that ReadCommit reads.
-// The operations of a commit by another program are counted.
+// CommitList is the columns that ReadCommit reads. The operations of a commit that something
+// else has appended are counted.
 var CommitList = `c.id, c.created_at, c.metadata_json, c.runtime_id, c.actor_kind, c.actor_id, c.causation_id,
 	c.correlation_id, c.signature_ref, c.comment, c.idempotency_key, coalesce(c.operations, ` + CountVersions("c.id") + `)`
 

@@ -48,9 +48,3 @@ CREATE INDEX IF NOT EXISTS onto_fact_history_lookup
 CREATE INDEX IF NOT EXISTS onto_fact_history_commit ON fact_history(commit_id);
 CREATE INDEX IF NOT EXISTS onto_fact_current_attribute ON fact_current(fact_type, attribute, subject, fact_id);
 `
-
-// FactTables are the tables of format 6.
-func FactTables() []string { return []string{"fact_history", "fact_current", "onto_fact_past"} }
-
-// FactIndexes are the names of their indexes.
-func FactIndexes() []string { return indexNames(createFactIndexes) }

@@ -39,8 +39,8 @@ func (t *Table) supersede() string {
 		WHERE h.id BETWEEN ? AND ?`, t.Past, t.Columns[0], t.History, t.Matches("p", "h"), t.Matches("s", "h"))
 }
 
-// Supersessions is all that the table of the past should have. Several versions that
-// another program wrote in one commit are not distinguished.
+// Supersessions is all that the table of the past should have. Of several
+// versions in one commit, which is damage, one is taken.
 func (t *Table) Supersessions() string {
 	return fmt.Sprintf(`SELECT %[1]s, next, commit_id, id FROM (SELECT %[1]s, commit_id, id,
 		lead(commit_id) OVER (PARTITION BY %[2]s ORDER BY commit_id) AS next FROM %[3]s h) WHERE next IS NOT NULL`,

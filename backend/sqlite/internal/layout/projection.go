@@ -4,29 +4,22 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 )
 
-// Project writes a projection row for each identity that a commit after since has
-// touched, and then passes on its newest version, with canonical fields, or nil if they
-// cannot be read.
-func Project(ctx context.Context, w *driver.Conn, t *Table, since int64, then func(v *onto.Version) error) error {
+// Project writes a projection row for each identity, and calls step after each. Fields that
+// cannot be read, which is damage of history, are NULL.
+func Project(ctx context.Context, w *driver.Conn, t *Table, step func()) error {
 	width := len(t.Columns)
-	return w.Each(ctx, t.newestSQL("h.commit_id > ? AND h.id = "+t.Newest("h")), []any{since}, func(rows *driver.Rows) error {
+	return w.Each(ctx, t.newestSQL("h.id = "+t.Newest("h")), nil, func(rows *driver.Rows) error {
 		v := Version(rows, width, t.Identity(rows, 0))
-		canonical, err := CanonicalFields(v.Fields)
-		v.Fields = canonical
 		var fields any
-		if err == nil {
+		if canonical, err := CanonicalFields(v.Fields); err == nil {
 			fields = string(canonical)
 		}
 		args := IdentityArgs(nil, &v.Identity)
-		err = w.Exec(t.upsertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields)...)
-		if err != nil {
-			return err
-		}
-		return then(&v)
+		step()
+		return w.Exec(t.upsertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields)...)
 	})
 }
 

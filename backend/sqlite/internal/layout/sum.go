@@ -9,9 +9,9 @@ import (
 )
 
 // A row of history has a checksum, made before the row goes to SQLite, so that a read
-// detects a bit that has flipped since. Rows of other programs and of older files have
-// none. Neither has the projection: it made scans 4 to 9% slower. The check compares
-// the projection with history.
+// detects a bit that has flipped since. Rows have none if the column was dropped and brought
+// back. Nor has the projection: it made scans 4 to 9% slower. The check compares the
+// projection with history.
 
 // crcTable is of the polynomial that CPUs have instructions for.
 var crcTable = crc32.MakeTable(crc32.Castagnoli)

@@ -182,30 +182,6 @@ func (t *WordTable) failed(err error) error {
 	return err
 }
 
-// Project updates the words of one version that another program has written, if its
-// type has a search table. Its fields are canonical, or nil if they cannot be read.
-func (t *WordTable) Project(w *driver.Conn, names *Table, v *onto.Version) error {
-	if t == nil {
-		return nil
-	}
-	c := WordChange{Table: t}
-	if v.Live() {
-		c.After = t.Words(v.Fields)
-	}
-	var err error
-	if c.DocID, err = w.QueryInt(names.FirstRow, IdentityArgs(nil, &v.Identity)...); err != nil {
-		return err
-	}
-	row, ok, err := w.QueryRow(`SELECT words FROM `+t.Name()+` WHERE docid = ?`, c.DocID)
-	if err != nil {
-		return t.failed(err)
-	}
-	if ok {
-		c.Before = row.Text(0)
-	}
-	return c.write(w)
-}
-
 // fill enters the words of all identities of the type in the projection. It goes in the
 // order of docids; sorting is left to SQLite, which spills to disk.
 func (t *WordTable) fill(ctx context.Context, w *driver.Conn, step func()) error {

@@ -1,9 +1,9 @@
 package layout
 
 // createWork makes what format 5 added: the work queue. The table work_items, its columns
-// and its first three indexes are those of another program, whose files become stores; our
-// columns are at the end. Status, attempt, error_message, lease_owner, lease_until,
-// not_before and onto_revised follow from the attempts of an item, if it has any.
+// and its first three indexes are those of another program; our columns are at the end.
+// Status, attempt, error_message, lease_owner, lease_until, not_before and onto_revised
+// follow from the attempts of an item, if it has any.
 const createWork = `
 CREATE TABLE IF NOT EXISTS work_items (
     work_item_id TEXT PRIMARY KEY,

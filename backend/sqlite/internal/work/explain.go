@@ -15,8 +15,6 @@ import (
 // Verdict is what the attempts at one item tell about it and about each other.
 type Verdict struct {
 	Item    string
-	Missing bool   // there is no such item
-	Gap     bool   // a number between two attempts is missing
 	Broken  string // what is wrong with an attempt; then the item is not judged
 	Differs string // what of the item the attempts do not explain
 
@@ -24,12 +22,12 @@ type Verdict struct {
 	want attempts.Fate
 }
 
-// Explain pushes a verdict for every item that has attempts. An item that was not updated
-// when its last attempt began or ended was changed by another program, and is not judged.
-// A time to wait for may be gone: a dequeue has seen that it has come.
+// Explain pushes a verdict for every item that has attempts, and then for those without that
+// have a status which only attempts can give. A time to wait for may be gone: a dequeue has
+// seen that it has come.
 func Explain(ctx context.Context, c *driver.Conn, push func(*Verdict) error) error {
 	const sql = `SELECT a.attempt_id, a.work_item_id, a.attempt_no, a.worker, a.started_at, a.finished_at, a.status, a.retry_after, a.error_message,
-		i.work_item_id, i.status, i.attempt, i.onto_revised, i.error_message, i.lease_owner, i.lease_until, i.not_before, i.updated_at
+		i.work_item_id, i.status, i.attempt, i.onto_revised, i.error_message, i.lease_owner, i.lease_until, i.not_before
 		FROM work_attempts a ` + ofItem + ` LEFT JOIN work_items i ` + byItem + ` ON i.work_item_id = a.work_item_id ORDER BY a.work_item_id, a.attempt_no`
 	var v *Verdict
 	var last onto.WorkAttempt
@@ -37,7 +35,9 @@ func Explain(ctx context.Context, c *driver.Conn, push func(*Verdict) error) err
 		if v == nil {
 			return nil
 		}
-		v.judge(&last)
+		if v.Broken == "" {
+			v.Differs = v.want.Differs(&v.of)
+		}
 		return push(v)
 	}
 	err := c.Each(ctx, sql, nil, func(r *driver.Rows) error {
@@ -47,13 +47,18 @@ func Explain(ctx context.Context, c *driver.Conn, push func(*Verdict) error) err
 			if err := end(); err != nil {
 				return err
 			}
-			v = &Verdict{Item: a.Item, Missing: r.Null(9), of: onto.WorkItem{
+			v = &Verdict{Item: a.Item, of: onto.WorkItem{
 				Status: onto.WorkStatus(r.Text(10)), Attempt: int(r.Int(11)), Revised: int(r.Int(12)), Error: r.Text(13), Owner: r.Text(14),
-				Until: timeAt(r, 15), NotBefore: timeAt(r, 16), Updated: timeAt(r, 17),
+				Until: timeAt(r, 15), NotBefore: timeAt(r, 16),
 			}}
-		} else {
-			v.Gap = v.Gap || a.Number > last.Number+1
-			if last.Status == onto.AttemptRunning && v.Broken == "" {
+			if r.Null(9) {
+				v.Broken = "it does not exist, and has attempts"
+			}
+		} else if v.Broken == "" {
+			switch {
+			case a.Number > last.Number+1:
+				v.Broken = fmt.Sprintf("attempt %s follows number %d", a.ID, last.Number)
+			case last.Status == onto.AttemptRunning:
 				v.Broken = fmt.Sprintf("attempt %s is under way, and there is a later one", last.ID)
 			}
 		}
@@ -64,10 +69,25 @@ func Explain(ctx context.Context, c *driver.Conn, push func(*Verdict) error) err
 		last = a
 		return nil
 	})
+	if err == nil {
+		err = end()
+	}
 	if err != nil {
 		return err
 	}
-	return end()
+	return explainUntried(ctx, c, push)
+}
+
+// explainUntried pushes a verdict for every item without attempts that is neither pending nor
+// as an import has brought it.
+func explainUntried(ctx context.Context, c *driver.Conn, push func(*Verdict) error) error {
+	const sql = `SELECT ` + itemColumns + ` FROM work_items i WHERE status NOT IN ('pending', 'completed', 'failed', 'skipped')
+		AND NOT EXISTS (SELECT 1 FROM work_attempts a ` + ofItem + ` WHERE a.work_item_id = i.work_item_id)`
+	return c.Each(ctx, sql, nil, func(r *driver.Rows) error {
+		i := itemAt(r)
+		return push(&Verdict{Item: i.ID, Differs: fmt.Sprintf("status is %q, and there are no attempts", i.Status),
+			of: i, want: attempts.Fate{Status: onto.WorkPending, Attempt: i.Attempt, Revised: i.Revised, Error: i.Error, NotBefore: i.NotBefore}})
+	})
 }
 
 // timeAt is the time in column i. One that cannot be read is a time that no other is.
@@ -85,17 +105,6 @@ func faultOf(a *onto.WorkAttempt) string {
 		return fmt.Sprintf("is stored as number %d", a.Number)
 	}
 	return attempts.Fault(a)
-}
-
-// judge compares an item with what its attempts say.
-func (v *Verdict) judge(last *onto.WorkAttempt) {
-	at := last.Finished
-	if at.IsZero() {
-		at = last.Started
-	}
-	if !v.Missing && v.Broken == "" && v.of.Updated.Equal(at) {
-		v.Differs = v.want.Differs(&v.of)
-	}
 }
 
 // Rebuild makes the columns of items anew that follow from attempts, where they differ. A

@@ -74,9 +74,6 @@ func (t *Tx) complete(list []backend.WorkOutcome, verdicts []backend.WorkVerdict
 	for i := range list {
 		if !done[list[i].Item] {
 			verdicts[i].Err = refusal.WorkLost(&list[i])
-			if err := t.loseOwn(&list[i]); err != nil {
-				return err
-			}
 			continue
 		}
 		ended = append(ended, attempts.ID(list[i].Item, list[i].Attempt))
@@ -128,7 +125,7 @@ func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
 	}
 	if n == 0 {
 		v.Err = refusal.WorkLost(o)
-		return v, t.loseOwn(o)
+		return v, nil
 	}
 	if o.Do == backend.WorkExtend {
 		return v, nil
@@ -140,13 +137,6 @@ func (t *Tx) finish(o *backend.WorkOutcome) (v backend.WorkVerdict, err error) {
 		v.Fresh, err = t.Enqueue(o.Discovered)
 	}
 	return v, err
-}
-
-// loseOwn closes an attempt whose worker does not hold the item any more. It is under way
-// still if another program has changed the item.
-func (t *Tx) loseOwn(o *backend.WorkOutcome) error {
-	return t.exec(`UPDATE work_attempts `+byAttempt+` SET status = 'lost', finished_at = ? WHERE attempt_id = ? AND worker = ? AND status = 'running'`,
-		t.at, attempts.ID(o.Item, o.Attempt), o.Worker)
 }
 
 // ending is how an attempt ends.
@@ -219,15 +209,7 @@ func (t *Tx) revise(r *backend.WorkRevision, it *onto.WorkItem) error {
 	if r.Do == backend.ReviseSkip {
 		status, ended, why = onto.WorkSkipped, onto.AttemptSkipped, layout.OrNull(r.Reason)
 	}
-	if it.Owner != "" { // ended by another program while it was held
-		if _, err := t.lose(it.ID); err != nil {
-			return err
-		}
-	}
-	number, err := t.number(it)
-	if err != nil {
-		return err
-	}
+	number := it.Attempt + 1
 	revised := number
 	if r.Do == backend.ReviseSkip {
 		revised = it.Revised

@@ -12,7 +12,6 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
-	"github.com/ontologia/onto/internal/attempts"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -46,20 +45,13 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 
 // expire returns items whose leases have ended, and closes their attempts.
 func (t *Tx) expire() (lost int, more bool, err error) {
-	var list []string
-	for _, condition := range []string{`lease_until IS NULL`, `lease_until <= ?`} {
-		args := []any{t.at}[:strings.Count(condition, "?")]
-		err := t.w.Each(context.Background(), `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND `+condition+
-			` LIMIT `+maxStepText, args, func(r *driver.Rows) error {
-			list = append(list, r.Text(0))
-			return nil
-		})
-		if err != nil {
-			return 0, false, err
-		}
+	const ended = `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until <= ? LIMIT ?`
+	list, err := driver.List(context.Background(), t.w, ended, []any{t.at, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
+	if err != nil {
+		return 0, false, err
 	}
 	for _, id := range list {
-		n, err := t.lose(id)
+		n, err := t.change(`UPDATE work_attempts `+ofItem+` SET status = 'lost', finished_at = ? WHERE work_item_id = ? AND status = 'running'`, t.at, id)
 		if err != nil {
 			return 0, false, err
 		}
@@ -70,14 +62,6 @@ func (t *Tx) expire() (lost int, more bool, err error) {
 	}
 	return lost, len(list) >= maxStep, nil
 }
-
-// lose closes the attempt at an item that is under way, if there is one, whatever number
-// another program has given the item meanwhile.
-func (t *Tx) lose(item string) (int64, error) {
-	return t.change(`UPDATE work_attempts `+ofItem+` SET status = 'lost', finished_at = ? WHERE work_item_id = ? AND status = 'running'`, t.at, item)
-}
-
-const maxStepText = `10000`
 
 // source is a source with items that are ready.
 type source struct {
@@ -207,8 +191,7 @@ func (k *taking) readyIndex() (from, where string, args []any) {
 	return `work_items INDEXED BY onto_work_ready`, `status = 'pending' AND not_before IS NULL`, nil
 }
 
-// nextSource finds the source after another one, or the first, of the wanted systems. The
-// names of another program may be empty.
+// nextSource finds the source after another one, or the first, of the wanted systems.
 func (k *taking) nextSource(after *backend.WorkSource, systems []string) (found backend.WorkSource, ok bool, err error) {
 	from, where, args := k.readyIndex()
 	sql := `SELECT source_system, source_name FROM ` + from + ` WHERE ` + where
@@ -288,8 +271,7 @@ func (s *source) allowed(now time.Time) int {
 	return max(0, burst(&s.limit)-used)
 }
 
-// ready reads the next items of a source that are ready. It goes on by what is stored: a
-// time of another program may be written in another form.
+// ready reads the next items of a source that are ready.
 func (k *taking) ready(s *source, limit int) error {
 	from, where, args := k.readyIndex()
 	sql := `SELECT ` + itemColumns + ` FROM ` + from + ` WHERE ` + where + ` AND source_system = ? AND source_name = ?`
@@ -338,11 +320,6 @@ func (k *taking) start(items []onto.WorkItem) error {
 		for i := range part {
 			it := &part[i]
 			ids[i] = it.ID
-			if it.Owner != "" { // made pending by another program while it was held
-				if _, err := k.lose(it.ID); err != nil {
-					return err
-				}
-			}
 			it.Status, it.Owner, it.Until, it.Updated = onto.WorkInProgress, k.Worker, until, k.now
 			it.Attempt++
 		}
@@ -352,50 +329,14 @@ func (k *taking) start(items []onto.WorkItem) error {
 		if err != nil {
 			return err
 		}
-		n, err := k.change(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status)
-			SELECT work_item_id || ':' || attempt, work_item_id, attempt, ?, ?, ?, 'running' FROM work_items `+byItem+` WHERE work_item_id IN (`+in+`)
-			ON CONFLICT DO NOTHING`, append([]any{k.Worker, layout.OrNull(k.Run), k.at}, args...)...)
-		if err == nil && n < int64(len(part)) {
-			err = k.renumber(part)
-		}
+		err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status)
+			SELECT work_item_id || ':' || attempt, work_item_id, attempt, ?, ?, ?, 'running' FROM work_items `+byItem+` WHERE work_item_id IN (`+in+`)`,
+			append([]any{k.Worker, layout.OrNull(k.Run), k.at}, args...)...)
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// renumber gives items the numbers after their last attempts, where another program has set
-// the numbers back and attempts could not be stored.
-func (k *taking) renumber(items []onto.WorkItem) error {
-	for i := range items {
-		it := &items[i]
-		stored, err := k.w.QueryInt(`SELECT count(*) FROM work_attempts `+byAttempt+` WHERE attempt_id = ? AND worker = ? AND started_at = ? AND status = 'running'`,
-			attempts.ID(it.ID, it.Attempt), k.Worker, k.at)
-		if err != nil {
-			return err
-		}
-		if stored > 0 {
-			continue
-		}
-		if it.Attempt, err = k.number(it); err == nil {
-			err = k.exec(`UPDATE work_items `+byItem+` SET attempt = ? WHERE work_item_id = ?`, it.Attempt, it.ID)
-		}
-		if err == nil {
-			err = k.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, status) VALUES (?, ?, ?, ?, ?, ?, 'running')`,
-				attempts.ID(it.ID, it.Attempt), it.ID, it.Attempt, k.Worker, layout.OrNull(k.Run), k.at)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// number is the number after those of an item and of its attempts.
-func (t *Tx) number(it *onto.WorkItem) (int, error) {
-	last, err := t.w.QueryInt(`SELECT coalesce(max(attempt_no), 0) FROM work_attempts `+ofItem+` WHERE work_item_id = ?`, it.ID)
-	return max(it.Attempt, int(last)) + 1, err
 }
 
 // upcoming finds when more can be taken.

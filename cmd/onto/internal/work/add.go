@@ -118,7 +118,7 @@ func add(c *session.Session, cmd *cobra.Command, f *addFlags, uri string) error 
 			}
 			return printAdded(c, w, fresh[0])
 		}
-		return onto.Errorf(onto.NotFound, "the item was added, and is gone: another program has removed it")
+		return onto.Errorf(onto.NotFound, "the item was added, and is gone")
 	})
 }
 

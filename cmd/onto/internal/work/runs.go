@@ -47,7 +47,7 @@ type runCounts struct {
 	Sources map[string]work.Counts `json:"sources,omitempty"`
 }
 
-// kept is the figures that are stored of a run. Those of another program count nothing.
+// kept is the figures that are stored of a run. Those of an imported run may be others, which count nothing.
 func kept(counts json.RawMessage) runCounts {
 	var n runCounts
 	if json.Unmarshal(counts, &n) != nil {
