@@ -16,6 +16,7 @@ type Step struct {
 func Steps() []Step {
 	return []Step{
 		{"contract", "the contracts of backends and buckets, at random and at once", 2 * time.Minute, map[string][]string{
+			"archive":                    {"TestCopyBesideMigrations"},
 			"backend/lake/bucket/faulty": {"TestContract"},
 			"backend/lake/bucket/file":   {"TestContract"},
 			"backend/lake/bucket/memory": {"TestContract"},
