@@ -59,6 +59,7 @@ func Steps() []Step {
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
+			"backend/sqlite/source": {"TestCopyMemory"},
 			"backend/lake": {"TestCheckBucketOfRandomDamage", "TestCheckOfRandomHistories", "TestHostileLakes", "TestRandomDocuments",
 				"TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":       {"TestHostileFiles", "TestHostileLakes"},
