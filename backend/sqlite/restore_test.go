@@ -346,6 +346,28 @@ func TestRestorePlanOfCopies(t *testing.T) {
 	}
 }
 
+// A copy of a copy has the log of both.
+func TestRestorePlanOfACopyOfACopy(t *testing.T) {
+	dir, b := backedUp(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	one := open(t, at("one.db"), &sqlite.Options{Target: true})
+	two := open(t, at("two.db"), &sqlite.Options{Target: true})
+	if err := archives.Copy(t.Context(), b, one); err != nil {
+		t.Fatal(err)
+	}
+	if err := archives.Copy(t.Context(), one, two); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := sqlite.PlanRestore(t.Context(), at("two.db"), at("one.db"))
+	if err != nil || plan.Shared != 5 || plan.Lost != 0 {
+		t.Errorf("got %+v, error %v; want all 5 shared", plan, err)
+	}
+	plan, err = sqlite.PlanRestore(t.Context(), at("one.db"), at("two.db"))
+	if err != nil || plan.Shared != 5 || plan.Lost != 0 {
+		t.Errorf("the other way round: got %+v, error %v; want all 5 shared", plan, err)
+	}
+}
+
 // A file with pages of another size is restored all the same.
 func TestRestoreOtherPages(t *testing.T) {
 	dir, b := backedUp(t)
