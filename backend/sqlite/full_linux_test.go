@@ -189,29 +189,17 @@ func TestCopyWithoutRoom(t *testing.T) {
 	}
 }
 
-// noVolume is what a child prints if it cannot mount a small volume.
-const noVolume = "no volume can be mounted"
-
 // On a full disk a store is read, examined and copied to another one, and
 // nothing is left behind. That needs a small volume; where none can be mounted
 // this is left out, unless ONTO_REQUIRE names tmpfs.
 func TestReadOnAFullDisk(t *testing.T) {
-	args, ok := child.Args()
+	dir, ok := child.Volumes(t)
 	if !ok {
-		inNamespace(t)
 		return
 	}
-	dir := args[0]
 	for name, files := range layouts() {
 		t.Run(name, func(t *testing.T) {
-			if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=1m"); err != nil {
-				t.Skipf("%s: %v", noVolume, err)
-			}
-			t.Cleanup(func() {
-				if err := syscall.Unmount(dir, 0); err != nil {
-					t.Error(err)
-				}
-			})
+			child.Mount(t, dir, "1m")
 			readFull(t, layOut(t, dir, files), t.TempDir(), func(t *testing.T) func() { return fillVolume(t, dir) })
 		})
 	}
@@ -236,25 +224,5 @@ func fillVolume(t *testing.T, dir string) (free func()) {
 		if err := os.Remove(filler); err != nil {
 			t.Fatal(err)
 		}
-	}
-}
-
-// inNamespace runs this test once more, where it can mount a volume.
-func inNamespace(t *testing.T) {
-	t.Helper()
-	cmd := child.Test("^"+t.Name()+"$", t.TempDir())
-	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
-	if os.Getuid() != 0 {
-		cmd.SysProcAttr.Cloneflags = syscall.CLONE_NEWUSER
-		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}}
-		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}}
-	}
-	text, err := cmd.CombinedOutput()
-	out := string(text)
-	if (cmd.Process == nil || strings.Contains(out, noVolume)) && !strings.Contains(os.Getenv("ONTO_REQUIRE"), "tmpfs") {
-		t.Skipf("%s: %v: %s", noVolume, err, out)
-	}
-	if err != nil || !child.Passed(t, out) || strings.Contains(out, noVolume) {
-		t.Errorf("%v:\n%s", err, out)
 	}
 }

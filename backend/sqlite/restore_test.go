@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	archives "github.com/ontologia/onto/archive"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
@@ -288,6 +289,82 @@ func TestRestorePlanOfAnotherLog(t *testing.T) {
 	runSQL(t, fork, `UPDATE onto_meta SET store_id = 'another'`)
 	if plan, err := sqlite.PlanRestore(t.Context(), fork, to); err != nil || plan.Shared != 0 || plan.Lost != 5 {
 		t.Errorf("another store: got %+v, error %v; want none shared, 5 lost", plan, err)
+	}
+}
+
+// A copy is compared with its source, with a backup of it and with another copy of it as their
+// log is the same: they share the commits up to where one of them ends, or where they part.
+func TestRestorePlanOfCopies(t *testing.T) {
+	dir, b := backedUp(t) // with 5 commits, and a backup with 3
+	at := func(name string) string { return filepath.Join(dir, name) }
+	copied := func(name string, until int64) *sqlite.Backend {
+		t.Helper()
+		to := open(t, at(name), &sqlite.Options{Target: true})
+		if _, err := (&archives.Job{From: b, To: to, Until: until}).Apply(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return to
+	}
+	copied("whole.db", 0)
+	copied("part.db", 4)
+	parted := copied("parted.db", 4)
+	if _, err := parted.Append(t.Context(), thingDraft("own", 1)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		from, to     string
+		shared, lost int64
+	}{
+		{"whole.db", "store.db", 5, 0},
+		{"part.db", "store.db", 4, 1},
+		{"parted.db", "store.db", 4, 1},
+		{"store.db", "whole.db", 5, 0},
+		{"backup.db", "whole.db", 3, 2},
+		{"whole.db", "backup.db", 3, 0},
+		{"part.db", "whole.db", 4, 1},
+		{"whole.db", "part.db", 4, 0},
+		{"store.db", "parted.db", 4, 1},
+		{"parted.db", "whole.db", 4, 1},
+	} {
+		plan, err := sqlite.PlanRestore(t.Context(), at(c.from), at(c.to))
+		if err != nil || plan.Shared != c.shared || plan.Lost != c.lost {
+			t.Errorf("%s over %s: got %+v, error %v; want %d shared, %d lost", c.from, c.to, plan, err, c.shared, c.lost)
+		}
+	}
+	plan, err := sqlite.PlanRestore(t.Context(), at("whole.db"), at("store.db"))
+	if err != nil || plan.Backup.StoreID == plan.Present.StoreID || plan.Backup.Origin != plan.Present.StoreID || plan.Present.Origin != plan.Present.StoreID {
+		t.Errorf("got %+v and %+v, error %v; want stores with ids of their own, and one origin", plan.Backup, plan.Present, err)
+	}
+	done, err := sqlite.Restore(t.Context(), at("part.db"), at("store.db"), nil)
+	if err != nil || done.Shared != 4 || done.Lost != 1 {
+		t.Errorf("got %+v, error %v; want 1 commit lost", done, err)
+	}
+	wantHead(t, b, 4)
+	runSQL(t, at("whole.db"), `UPDATE onto_meta SET copy_json = json_set(copy_json, '$.origin', 'another')`)
+	if plan, err := sqlite.PlanRestore(t.Context(), at("whole.db"), at("parted.db")); err != nil || plan.Shared != 0 || plan.Lost != 5 {
+		t.Errorf("a copy of another store: got %+v, error %v; want none shared, 5 lost", plan, err)
+	}
+}
+
+// A copy of a copy has the log of both.
+func TestRestorePlanOfACopyOfACopy(t *testing.T) {
+	dir, b := backedUp(t)
+	at := func(name string) string { return filepath.Join(dir, name) }
+	one := open(t, at("one.db"), &sqlite.Options{Target: true})
+	two := open(t, at("two.db"), &sqlite.Options{Target: true})
+	if err := archives.Copy(t.Context(), b, one); err != nil {
+		t.Fatal(err)
+	}
+	if err := archives.Copy(t.Context(), one, two); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := sqlite.PlanRestore(t.Context(), at("two.db"), at("one.db"))
+	if err != nil || plan.Shared != 5 || plan.Lost != 0 {
+		t.Errorf("got %+v, error %v; want all 5 shared", plan, err)
+	}
+	plan, err = sqlite.PlanRestore(t.Context(), at("one.db"), at("two.db"))
+	if err != nil || plan.Shared != 5 || plan.Lost != 0 {
+		t.Errorf("the other way round: got %+v, error %v; want all 5 shared", plan, err)
 	}
 }
 

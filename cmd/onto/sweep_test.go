@@ -39,7 +39,7 @@ func TestFaultSweep(t *testing.T) {
 		name  string
 		verbs []verb
 	}{
-		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb, emitVerb, rideVerb, replayVerb, cleanupVerb, followVerb, assertVerb, revokeVerb}},
+		{"sqlite", []verb{initVerb, putVerb, importVerb, migrateVerb, rebuildVerb, backupVerb, restoreVerb, emitVerb, rideVerb, replayVerb, cleanupVerb, followVerb, assertVerb, revokeVerb, copyVerb, copyToLakeVerb}},
 		{"lake", []verb{initVerb, putVerb, importVerb, migrateVerb, compactVerb, assertVerb, revokeVerb}},
 	} {
 		t.Run(on.name, func(t *testing.T) {
@@ -67,7 +67,8 @@ type verb struct {
 	fresh   bool   // there is no store before it
 	between string // a state on the way that is right as well, unless the verb was acknowledged
 	again   bool   // it can be run again, so it may fail after all was done
-	target  string // the state to judge is that of this file and not of the store
+	target  string // the state to judge is that of this file or lake and not of the store
+	repeat  bool   // it is complete once it has run again, whatever was there; its arguments name the store
 	kept    string // if the outcome is unknown, the store as it was is in a file that this matches
 	sparse  int    // so many times fewer calls are tried; 0 for 1
 }
@@ -81,6 +82,9 @@ var (
 	backupVerb  = verb{name: "backup", args: []string{"backup", "store/copy.db"}, target: "store/copy.db", again: true}
 	restoreVerb = verb{name: "restore", args: []string{"restore", "monday.db", "--apply"}, kept: "store/s.db.before-restore-*"}
 	compactVerb = verb{name: "compact", args: []string{"compact", "--all", "--apply"}}
+	copyVerb    = verb{name: "copy", args: []string{"copy", "DIR/store/s.db", "DIR/store/copy.db", "--apply"}, target: "store/copy.db", between: unfinished, again: true, repeat: true, sparse: 5}
+
+	copyToLakeVerb = verb{name: "copy to a lake", args: []string{"copy", "DIR/store/s.db", "file://DIR/store/copy", "--apply"}, target: "store/copy", between: unfinished, again: true, repeat: true, sparse: 80}
 
 	emitVerb    = verb{name: "emit", args: []string{"events", "emit", "--type", "Ping", "--payload", `{"n":7}`}}
 	rideVerb    = verb{name: "put --emit", args: append(slices.Clone(putVerb.args), "--emit", `Ping={"n":8}`)}
@@ -90,6 +94,9 @@ var (
 	revokeVerb  = verb{name: "fact revoke", args: []string{"fact", "revoke", "Price/t1/amount/p1", "--at", "2026-06-01"}}
 	followVerb  = verb{name: "follow", args: []string{"commits", "follow", "--name", "mirror", "--once"}, again: true}
 )
+
+// unfinished is the state of a part of a copy.
+const unfinished = "unfinished"
 
 const sweepTypes = `
 facts:
@@ -219,7 +226,7 @@ func (s *sweep) start(t *testing.T, dir string, plan iofault.Plan) (*iofault.Out
 		t.Fatal(err)
 	}
 	defer out.Close()
-	cmd := exec.Command("onto", append(slices.Clone(s.args), s.location(dir)...)...)
+	cmd := exec.Command("onto", s.command(dir)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, out, out
 	cmd.Env = append(os.Environ(), "TMPDIR="+filepath.Join(dir, "tmp"), "HOME="+dir, "ONTO_S3_REQUEST_TIMEOUT_S=1", "ONTO_LEASE_TTL_MS=200", "ONTO_S3_LEASE_TTL_MS=200")
 	plan.Below = dir
@@ -234,6 +241,18 @@ func (s *sweep) start(t *testing.T, dir string, plan iofault.Plan) (*iofault.Out
 	return o, string(text)
 }
 
+// command is the arguments of the verb on the store in a directory.
+func (s *sweep) command(dir string) []string {
+	if !s.repeat {
+		return append(slices.Clone(s.args), s.location(dir)...)
+	}
+	var args []string
+	for _, a := range s.args {
+		args = append(args, strings.Replace(a, "DIR", dir, 1))
+	}
+	return args
+}
+
 // state is all that can be asked for in a directory's store, or in the file that
 // the verb makes: types, commits and everything that lives. "" stands for no store.
 func (s *sweep) state(t *testing.T, dir string) string {
@@ -244,10 +263,16 @@ func (s *sweep) state(t *testing.T, dir string) string {
 			return ""
 		}
 		where = []string{"--db", filepath.Join(dir, s.target)}
+		if filepath.Ext(s.target) == "" {
+			where = []string{"--storage-uri", "file://" + filepath.Join(dir, s.target)}
+		}
 	}
 	var stdout, stderr bytes.Buffer
-	if status := run(t.Context(), append([]string{"info"}, where...), strings.NewReader(""), &stdout, &stderr); status == session.ExitStorage && strings.Contains(stderr.String(), "onto init") {
+	switch status := run(t.Context(), append([]string{"info"}, where...), strings.NewReader(""), &stdout, &stderr); {
+	case status == session.ExitStorage && strings.Contains(stderr.String(), "onto init"):
 		return ""
+	case status == session.ExitStorage && s.repeat && strings.Contains(stderr.String(), "has not ended"):
+		return unfinished
 	}
 	var commits []struct {
 		ID         int64 `json:"commit_id"`
@@ -258,7 +283,10 @@ func (s *sweep) state(t *testing.T, dir string) string {
 	}
 	state := fmt.Sprint(commits) + "\n" + must(t, "", append([]string{"schema", "export"}, where...)...) +
 		must(t, "", append([]string{"export", "--output", "-"}, where...)...)
-	if s.lake {
+	if s.repeat && strings.HasPrefix(state, "[]\n") { // a store without commits, from which a copy goes on as from none
+		return ""
+	}
+	if s.lake || s.repeat { // a copy has no events
 		return state
 	}
 	var events []struct {
@@ -356,6 +384,9 @@ func (s *sweep) try(t *testing.T, plan iofault.Plan) bool {
 		}
 	}
 	s.next(dir, fail)
+	if s.repeat {
+		s.complete(dir, fail)
+	}
 	if o.Reached {
 		s.counts[outcome(exited, status)]++
 	}
@@ -413,5 +444,18 @@ func (s *sweep) next(dir string, fail func(string, ...any)) {
 	args := append([]string{"put", "Thing", `{"id":"next","name":"the next one","n":8}`}, s.location(dir)...)
 	if status := run(context.Background(), args, strings.NewReader(""), &bytes.Buffer{}, &stderr); status != session.ExitOK {
 		fail("the next put: status %d: %s", status, &stderr)
+	}
+}
+
+// complete runs a copy once more, which then has to be as its source.
+func (s *sweep) complete(dir string, fail func(string, ...any)) {
+	args := s.command(dir)
+	for _, last := range []string{"--apply", "--verify"} {
+		args[len(args)-1] = last
+		var stdout, stderr bytes.Buffer
+		if status := run(context.Background(), args, strings.NewReader(""), &stdout, &stderr); status != session.ExitOK {
+			fail("once more with %s: status %d: %s%s", last, status, &stdout, &stderr)
+			return
+		}
 	}
 }

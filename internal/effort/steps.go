@@ -16,6 +16,7 @@ type Step struct {
 func Steps() []Step {
 	return []Step{
 		{"contract", "the contracts of backends and buckets, at random and at once", 2 * time.Minute, map[string][]string{
+			"archive":                    {"TestCopyBesideMigrations"},
 			"backend/lake/bucket/faulty": {"TestContract"},
 			"backend/lake/bucket/file":   {"TestContract"},
 			"backend/lake/bucket/memory": {"TestContract"},
@@ -58,6 +59,7 @@ func Steps() []Step {
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
+			"backend/sqlite/source": {"TestCopyMemory"},
 			"backend/lake": {"TestCheckBucketOfRandomDamage", "TestCheckOfRandomHistories", "TestHostileLakes", "TestRandomDocuments",
 				"TestRandomDocumentsOfLargeLake"},
 			"cmd/onto":       {"TestHostileFiles", "TestHostileLakes"},

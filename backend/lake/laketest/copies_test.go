@@ -13,7 +13,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite"
 )
 
-// Histories are copied between lakes and other backends.
+// Histories are copied between lakes and other backends, and from lake to lake.
 func TestCopies(t *testing.T) {
 	for _, pair := range []struct {
 		name     string
@@ -23,6 +23,7 @@ func TestCopies(t *testing.T) {
 		{"to memory", onLakes(), inMemory()},
 		{"from SQLite", onSQLite(), onLakes()},
 		{"to SQLite", onLakes(), onSQLite()},
+		{"between lakes", onLakes(), onLakes()},
 	} {
 		t.Run(pair.name, func(t *testing.T) { backendtest.Copies(t, pair.from, pair.to, 100) })
 	}

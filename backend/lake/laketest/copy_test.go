@@ -23,16 +23,16 @@ import (
 	"github.com/ontologia/onto/store/records"
 )
 
-// A store goes from SQLite to a lake, to memory and back to SQLite, by copies that are
-// killed on the legs that lie on disk. At the end it exports the same at every tenth
-// commit, with the same sums.
+// A store goes from SQLite to a lake, from there to memory and from memory back to SQLite, by
+// copies that are killed on the legs to the lake and to the file. At the end it exports the
+// same at every tenth commit, with the same sums.
 func TestKilledCopies(t *testing.T) {
 	t.Parallel()
 	kills, random := effort.Count(t, 50), effort.Rand(t)
 	first := filepath.Join(t.TempDir(), "first.db")
 	long := longStore(t, first)
 	onLake := filepath.Join(t.TempDir(), "lake")
-	killedCopies(t, random, kills, first, onLake)
+	killedCopies(t, random, kills, first, onLake, "")
 
 	last := filepath.Join(t.TempDir(), "last.db")
 	l, err := openArchive(t.Context(), onLake, false)
@@ -41,7 +41,9 @@ func TestKilledCopies(t *testing.T) {
 	inMemory := memory.New(nil).OpenTarget()
 	defer inMemory.Close()
 	must(t, archive.Copy(t.Context(), l, inMemory))
-	killedCopies(t, random, kills, onLake, last)
+	id, err := inMemory.Origin(t.Context())
+	must(t, err)
+	killedCopies(t, random, kills, onLake, last, id)
 
 	a, err := openArchive(t.Context(), first, false)
 	must(t, err)
@@ -57,11 +59,16 @@ func TestKilledCopies(t *testing.T) {
 		}
 		sums = append(sums, c.Sum+c.Types)
 	}
-	for _, other := range []archived{l, b} {
+	for _, other := range []archived{l, inMemory, b} {
 		backendtest.Check(t, other)
 		sameExports(t, a, other, long)
 	}
-	sameExports(t, a, inMemory, long)
+	if sums[0] != sums[1] || sums[1] != sums[2] {
+		t.Errorf("got the sums %q, want them equal", sums)
+	}
+	if s, err := b.CopyState(t.Context()); err != nil || s.Origin != id || s.Unfinished {
+		t.Errorf("the last copy: got %+v and error %v, want one of the store in memory, %s", s, err, id)
+	}
 	t.Logf("%d commits, %d kills on each of two legs, sums %.16s", long, kills, sums[0])
 }
 
@@ -83,7 +90,16 @@ func openArchive(ctx context.Context, place string, target bool) (archived, erro
 	return lake.Open(ctx, files, &lake.Options{Target: target})
 }
 
-// copyInParts is the job of a child: it copies, and says so for each batch that is durable.
+// remembered is a store in memory under the id that it has in the process of the test.
+type remembered struct {
+	*memory.Backend
+	id string
+}
+
+func (r remembered) Origin(context.Context) (string, error) { return r.id, nil }
+
+// copyInParts is the job of a child: it copies, and says so for each batch that is durable. If
+// an id is given, the source is a store in memory of that id, which has what lies there.
 func copyInParts(args []string) (err error) {
 	ctx := context.Background()
 	from, err := openArchive(ctx, args[0], false)
@@ -91,12 +107,20 @@ func copyInParts(args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
+	if id := args[2]; id != "" {
+		m := memory.New(nil).OpenTarget()
+		defer m.Close()
+		if err := archive.Copy(ctx, from, m); err != nil {
+			return err
+		}
+		from = remembered{m, id}
+	}
 	to, err := openArchive(ctx, args[1], true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
-	job := archive.Job{From: from, To: to, Batch: 2, Progress: func(p archive.Progress) { fmt.Println("at", p.Commit) }}
+	job := archive.Job{From: from, To: to, Batch: 1, Progress: func(p archive.Progress) { fmt.Println("at", p.Commit) }}
 	if _, err := job.Apply(ctx); err != nil {
 		return err
 	}
@@ -106,11 +130,11 @@ func copyInParts(args []string) (err error) {
 
 // killedCopies copies by children, of which some are killed after a batch, or at any moment
 // of the one that follows.
-func killedCopies(t *testing.T, random *rand.Rand, kills int, from, to string) {
+func killedCopies(t *testing.T, random *rand.Rand, kills int, from, to, id string) {
 	t.Helper()
 	killed := 0
 	for {
-		p := child.Start(t, "copy", from, to)
+		p := child.Start(t, "copy", from, to, id)
 		after, done := 1+random.IntN(2), false
 		for line := range p.Lines() {
 			if done = line == "done"; done {
@@ -131,7 +155,7 @@ func killedCopies(t *testing.T, random *rand.Rand, kills int, from, to string) {
 		wantUnfinished(t, to)
 	}
 	if killed < kills {
-		t.Logf("only %d of %d kills: the copy had ended", killed, kills)
+		t.Errorf("only %d of %d kills: the copy to %s had ended", killed, kills, to)
 	}
 }
 

@@ -1,17 +1,13 @@
 package source_test
 
 import (
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -25,85 +21,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// perCommit is how many versions each commit of the child has, and mostCommits about how
-// many it makes.
-const (
-	perCommit   = 6
-	mostCommits = 8000
-)
-
-// writeAsOriginal commits to a file as the original program does, until it is killed, and
-// prints the id of each commit. From time to time it closes the file and opens it again. It
-// rests once there are mostCommits, or as many as are given, since a slower reader could not
-// catch up.
-func writeAsOriginal(args []string) error {
-	path, mode, most := args[0], args[1], int64(mostCommits)
-	if len(args) > 2 {
-		most, _ = strconv.ParseInt(args[2], 10, 64)
-	}
-	for {
-		db, err := sql.Open("sqlite3", path+"?_busy_timeout=30000&_foreign_keys=on")
-		if err != nil {
-			return err
-		}
-		db.SetMaxOpenConns(1)
-		if _, err := db.Exec(`PRAGMA journal_mode = ` + mode + `; PRAGMA wal_autocheckpoint = 20; PRAGMA synchronous = OFF`); err != nil {
-			return err
-		}
-		for range 200 {
-			id, err := commitAsOriginal(db)
-			if err != nil {
-				return err
-			}
-			fmt.Println(id)
-			if id > most {
-				_, err := io.Copy(io.Discard, os.Stdin) // until it is killed
-				return err
-			}
-		}
-		if err := db.Close(); err != nil {
-			return err
-		}
-	}
-}
-
-// commitAsOriginal makes one commit, with its lock. The versions say which commit they are of.
-func commitAsOriginal(db *sql.DB) (id int64, err error) {
-	ctx := context.Background()
-	c, err := db.Conn(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer c.Close()
-	now := func() string { return time.Now().UTC().Format("2006-01-02T15:04:05.000000+00:00") }
-	run := func(statement string, args ...any) sql.Result {
-		var r sql.Result
-		if err == nil {
-			r, err = c.ExecContext(ctx, statement, args...)
-		}
-		return r
-	}
-	run(`DELETE FROM locks WHERE lock_name = ? AND expires_at < ?`, "ontology_write", now())
-	run(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES ('ontology_write', 'python', ?, '9999')`, now())
-	run(`BEGIN IMMEDIATE`)
-	r := run(`INSERT INTO commits (created_at, metadata_json) VALUES (?, ?)`, now(), `{"namespace": "default"}`)
-	if err == nil {
-		id, err = r.LastInsertId()
-	}
-	for i := range perCommit {
-		if i == 0 {
-			run(`INSERT INTO relation_history (relation_type, left_key, right_key, instance_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-				"Likes", fmt.Sprint("c", id%7), "c1", "", "{}", id, 1)
-			continue
-		}
-		run(`INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES (?, ?, ?, ?, ?)`,
-			"Customer", fmt.Sprintf("c%d-%d", id%7, i), fmt.Sprintf(`{"odd": 1.0, "tags": [%q], "name": "N %d", "id": "c%d-%d", "age": null}`, strings.Repeat("x", 900), id, id%7, i), id, 1)
-	}
-	run(`COMMIT`)
-	run(`DELETE FROM locks WHERE lock_name = ? AND owner_id = ?`, "ontology_write", "python")
-	return id, err
-}
-
 // emptied leaves a file its types only, and many gives it commits as the child makes them:
 // reading them takes several transactions.
 const (
@@ -115,59 +32,76 @@ const (
 			FROM n JOIN n j ON j.i <= 5 ORDER BY n.i, j.i;`
 )
 
-// A log shows whole commits while the original program commits all the time, in either mode,
-// closes the file and opens it again: all that it had when the log was asked for, and a log
-// that is continued goes on where the one before has ended.
+// A log shows whole commits while the program that has made the file commits all the time, in
+// either mode, closes the file and opens it again: all that it had when the log was asked for,
+// and a log that is continued goes on where the one before has ended.
 func TestBesideTheOriginal(t *testing.T) {
+	i := -1
 	for _, mode := range []string{"WAL", "DELETE"} {
-		t.Run(mode, func(t *testing.T) {
-			path := load(t, "plain", rollback, emptied, many)
-			p := child.Start(t, "original", path, mode)
-			written := make(chan int64, 1<<20)
-			go func() {
-				defer close(written)
-				for line := range p.Lines() {
-					if id, err := strconv.ParseInt(line, 10, 64); err == nil {
-						written <- id
-					}
-				}
-			}()
-			newest := <-written
-			f, err := source.Open(t.Context(), path, &source.Options{Scratch: t.TempDir()})
-			if err != nil {
-				t.Fatal(err)
+		for _, name := range []string{"plain", "original-v1", "original-v2", "format1", "format2", "format3", "format4", "format5", "format6"} {
+			if i++; !effort.Includes(t, i) {
+				continue
 			}
-			defer f.Close()
-			since, all := int64(0), []string{}
-			for range effort.Count(t, 100) {
-				for len(written) > 0 {
-					newest = <-written
+			t.Run(name+" "+mode, func(t *testing.T) {
+				var more []string
+				if name == "plain" {
+					more = []string{emptied, many}
 				}
-				for e, err := range f.Log(t.Context(), since) {
-					if err != nil {
-						t.Fatalf("after %d: %v", since, err)
-					}
-					all = append(all, line(&e))
-					if e.Commit == nil {
-						checkMade(t, &e.Version, since)
-						continue
-					}
-					if since++; e.Commit.ID != since || e.Commit.Operations != perCommit {
-						t.Fatalf("got commit %d with %d versions, want %d with %d", e.Commit.ID, e.Commit.Operations, since, perCommit)
-					}
+				path := load(t, name, rollback, more...)
+				f := opened(t, path, source.Options{Scratch: t.TempDir(), Rejects: filepath.Join(t.TempDir(), "rejects")})
+				size, err := f.LogSize(t.Context(), 0)
+				if err != nil {
+					t.Fatal(err)
 				}
-				if since < newest {
-					t.Fatalf("the log ends with commit %d, and %d was there before", since, newest)
-				}
-			}
-			p.End()
-			rest := lines(t, f.Log(t.Context(), 0))
-			if len(rest) < len(all) || strings.Join(rest[:len(all)], "\n") != strings.Join(all, "\n") {
-				t.Error("what was read beside the original is not what the file has")
-			}
-			t.Logf("%d commits were read while they were made", since)
-		})
+				beside(t, f, size.Head, name == "plain", child.Start(t, "original", path, mode))
+			})
+		}
 	}
+}
+
+// beside reads what a log has after a commit, while a child adds to it. Every is whether it
+// has made every version.
+func beside(t *testing.T, f *source.File, head int64, every bool, p *child.Process) {
+	t.Helper()
+	written := make(chan struct{}, 1<<20)
+	go func() {
+		defer close(written)
+		for range p.Lines() {
+			written <- struct{}{}
+		}
+	}()
+	<-written
+	since, first, newest, all := int64(0), head, head+1, []string{}
+	for range 20 {
+		for len(written) > 0 {
+			<-written
+			newest++
+		}
+		for e, err := range f.Log(t.Context(), since) {
+			if err != nil {
+				t.Fatalf("after %d: %v", since, err)
+			}
+			all = append(all, line(&e))
+			if e.Commit == nil {
+				if every {
+					checkMade(t, &e.Version, since)
+				}
+				continue
+			}
+			if since++; e.Commit.ID != since || (every || since > first) && e.Commit.Operations != perCommit {
+				t.Fatalf("got commit %d with %d versions, want %d with %d", e.Commit.ID, e.Commit.Operations, since, perCommit)
+			}
+		}
+		if since < newest {
+			t.Fatalf("the log ends with commit %d, and %d was there before", since, newest)
+		}
+	}
+	p.End()
+	rest := lines(t, f.Log(t.Context(), 0))
+	if len(rest) < len(all) || strings.Join(rest[:len(all)], "\n") != strings.Join(all, "\n") {
+		t.Error("what was read beside the original is not what the file has")
+	}
+	t.Logf("%d commits were read while they were made", since-first)
 }
 
 func checkMade(t testing.TB, v *onto.Version, commit int64) {
