@@ -25,12 +25,12 @@ import (
 // Place is where a file lies.
 type Place struct {
 	Path    string // as given, for messages
-	file    string // whole and free of links: SQLite keeps companions beside the file, not beside a link
+	file    string // absolute, with symbolic links resolved: SQLite keeps companions beside the file, not beside a link
 	scratch string // directory for private copies
 
-	mu   sync.Mutex // guards what follows
-	copy *copied    // the newest private copy; nil for none
-	held *os.File   // see lockShared
+	mu   sync.Mutex  // guards what follows
+	copy *copied     // the newest private copy; nil for none
+	held *descriptor // of the file; nil unless a copy was made
 }
 
 // Find finds a file, and gives common mistakes with paths their own messages. Private copies
@@ -73,18 +73,17 @@ func regular(path string, info os.FileInfo) error {
 	return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", path, info.Mode().Type()).WithHint("name a file")
 }
 
-// Close releases what the place holds. No connection to the file is open any more.
+// Close releases what the place holds. All connections from Dial must be closed first.
 func (p *Place) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.copy.remove()
 	p.copy = nil
-	var err error
 	if p.held != nil {
-		err = p.held.Close()
+		descriptors.leave(p.held)
 		p.held = nil
 	}
-	return err
+	return nil
 }
 
 // state is what tells whether a file and its companions have changed.
@@ -108,7 +107,7 @@ func suffixes() []string { return []string{"", "-wal", "-shm", "-journal"} }
 
 // state is that of now. The file is for reading what SQLite counts changes with, since times
 // are too coarse to tell two changes apart; nil if it is not open.
-func (p *Place) state(file *os.File) (state, error) {
+func (p *Place) state(file *descriptor) (state, error) {
 	var s state
 	for i, suffix := range suffixes() {
 		info, err := os.Stat(p.file + suffix)
