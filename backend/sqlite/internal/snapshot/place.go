@@ -162,28 +162,44 @@ func (s state) same(other state) bool {
 // live reports whether the file can be read where it lies.
 func (s state) live() bool { return s.sizes[ofWAL] >= 0 && s.sizes[ofIndex] >= 0 }
 
-// settled reports whether the file says everything by itself.
+// isStill reports whether the file is as it was.
+func (p *Place) isStill(before state) bool {
+	now, err := p.state(nil)
+	return err == nil && now.same(before)
+}
+
+// settled reports whether there is nothing in a WAL or journal.
 func (s state) settled() bool { return s.sizes[ofWAL] <= 0 && s.sizes[ofJournal] <= 0 }
 
-// settling is how long a file that changes all the time is tried again.
-const settling = 20 * time.Second
+// A file that other programs open, close or recover all the time is tried again for as long
+// as settling. One that looks damaged is tried again only if it has changed meanwhile, and
+// not more often than mostDamaged.
+const (
+	settling    = 20 * time.Second
+	mostDamaged = 10
+)
 
 // Dial opens a connection to the file as it is now. Live says that it is read where it lies,
 // so that it may change between two transactions.
 func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
 	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
-	for {
+	for damaged := 0; ; {
 		s, err := p.state(nil)
 		if err != nil {
 			return nil, false, err
 		}
-		if live = s.live(); live { // which an error may say that it is no more
+		if live = s.live(); live { // an error may mean that it no longer is
 			c, err = driver.DialTried(p.file, driver.AccessIndexless)
 		} else {
 			c, err = p.dialCopy(ctx)
 		}
-		if err == nil || driver.IsNoDatabase(err) || !live && !errors.Is(err, errChanged) {
+		if err == nil || !live && !errors.Is(err, errChanged) {
 			return c, live, err
+		}
+		if live && !driver.MayPass(err) {
+			if damaged++; damaged >= mostDamaged || p.isStill(s) {
+				return nil, false, err
+			}
 		}
 		last := err
 		err = pause.Pause(ctx, func() error {
@@ -196,9 +212,9 @@ func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error)
 	}
 }
 
-// Look calls a function with a connection to the file, for a look at its schema. A file that
-// says everything by itself is not copied for that; and where it may not, the function may
-// see it without its WAL and journal first, and say that this is enough.
+// Look calls look with a connection for reading the schema. A file without WAL and journal is
+// read in place. Otherwise look is called first without their contents, and may report that
+// it has seen enough.
 func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool, err error)) error {
 	before, err := p.state(nil)
 	if err != nil {
@@ -214,7 +230,7 @@ func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool
 		if err == nil && enough {
 			return nil
 		}
-		if now, e := p.state(nil); e == nil && now.same(before) && before.settled() {
+		if before.settled() && p.isStill(before) {
 			return err
 		}
 	}
