@@ -52,7 +52,7 @@ type File struct {
 	place   *snapshot.Place
 	opts    Options
 	found   Found
-	dir     string   // for the plan
+	dir     string   // for temporary files: the plan, and what the place has
 	rejects *rejects // nil if there is no file for them
 
 	origin string
@@ -97,8 +97,8 @@ func (f *File) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.dir, err = os.MkdirTemp(f.opts.Scratch, "onto-source-*"); err != nil {
-		return f.place.ScratchError(err)
+	if f.dir, err = f.place.TempDir(); err != nil {
+		return err
 	}
 	s, err := f.begin(ctx)
 	if err == nil {
@@ -112,9 +112,6 @@ func (f *File) Found() Found { return f.found }
 
 // Close releases everything. Sequences under way have ended.
 func (f *File) Close() error {
-	if f.dir != "" {
-		_ = os.RemoveAll(f.dir) // it is of no use to anybody
-	}
 	return errors.Join(f.rejects.close(), f.place.Close())
 }
 

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,17 +13,21 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // copied is a private copy of a file, with what its WAL or journal had.
 type copied struct {
-	dir, file string
-	of        state
+	file string
+	of   state
 }
 
 func (c *copied) remove() {
-	if c != nil {
-		_ = os.RemoveAll(c.dir) // nothing else uses it
+	if c == nil {
+		return
+	}
+	for _, suffix := range suffixes() {
+		_ = os.Remove(c.file + suffix) // nothing else uses it
 	}
 }
 
@@ -69,11 +74,12 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	if err != nil {
 		return nil, p.ScratchError(err)
 	}
-	dir, err := os.MkdirTemp(p.scratch, "onto-source-*")
+	dir, err := p.tempDir()
 	if err != nil {
-		return nil, p.ScratchError(err)
+		return nil, err
 	}
-	c = &copied{dir, filepath.Join(dir, "copy.db"), s}
+	p.copies++
+	c = &copied{filepath.Join(dir, fmt.Sprintf("copy-%d.db", p.copies)), s}
 	defer func() {
 		if err != nil {
 			c.remove()
@@ -82,9 +88,9 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), c.file); err != nil {
 		return nil, err
 	}
-	for _, suffix := range []string{"-wal", "-journal"} {
-		if suffix == "-wal" || !writing && s.sizes[ofJournal] >= 0 {
-			err = p.copyBeside(ctx, c, suffix)
+	for _, i := range []int{ofWAL, ofJournal} {
+		if i == ofWAL || !writing && s.sizes[ofJournal] >= 0 {
+			err = p.copyBeside(ctx, c, suffixes()[i])
 		}
 		if err != nil {
 			return nil, err
@@ -199,14 +205,42 @@ func (p *Place) isFile(info os.FileInfo) bool {
 	return err == nil && os.SameFile(now, info)
 }
 
-// CopyDir is the directory of the private copy; "" if there is none.
-func (p *Place) CopyDir() string {
+// tempPrefix is that of directories with private copies.
+const tempPrefix = "onto-source-"
+
+// TempDir is a directory for private copies, and for other temporary files about the file.
+// It is made when it is first asked for, and Close removes it. If this process is killed, the
+// next one that makes such a directory at the same place removes it.
+func (p *Place) TempDir() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.copy == nil {
-		return ""
+	return p.tempDir()
+}
+
+// tempDir is TempDir for a caller that holds mu.
+func (p *Place) tempDir() (string, error) {
+	if p.temp != nil {
+		return p.tempPath, nil
 	}
-	return p.copy.dir
+	parent := p.scratch
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", p.ScratchError(err)
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return "", p.ScratchError(err)
+	}
+	defer root.Close()
+	scratch.Sweep(root, ".", tempPrefix, time.Now())
+	if p.temp, err = scratch.Make(root, ".", tempPrefix); err != nil {
+		return "", p.ScratchError(err)
+	}
+	p.tempPath = filepath.Join(parent, p.temp.Name)
+	return p.tempPath, nil
 }
 
 // ScratchError gives an error about temporary files its code.

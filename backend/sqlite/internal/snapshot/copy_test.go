@@ -20,7 +20,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	child.Main(map[string]child.Job{"lock": lockUntilTold})
+	child.Main(map[string]child.Job{"lock": lockUntilTold, "dial": dialAndWait})
 	os.Exit(m.Run())
 }
 
@@ -54,7 +54,12 @@ func connect(t testing.TB, path string, statements ...string) *sql.DB {
 // find finds a file, with a scratch directory of its own.
 func find(t testing.TB, path string) *snapshot.Place {
 	t.Helper()
-	p, err := snapshot.Find(path, t.TempDir())
+	return findIn(t, path, t.TempDir())
+}
+
+func findIn(t testing.TB, path, scratch string) *snapshot.Place {
+	t.Helper()
+	p, err := snapshot.Find(path, scratch)
 	if err != nil {
 		t.Fatal(err)
 	}

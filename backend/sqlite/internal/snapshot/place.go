@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // SQLite keeps companions beside a file, and even a connection that only reads makes them:
@@ -28,9 +29,12 @@ type Place struct {
 	file    string // absolute, with symbolic links resolved: SQLite keeps companions beside the file, not beside a link
 	scratch string // directory for private copies
 
-	mu   sync.Mutex  // guards what follows
-	copy *copied     // the newest private copy; nil for none
-	held *descriptor // of the file; nil unless a copy was made
+	mu       sync.Mutex   // guards what follows
+	held     *descriptor  // of the file; nil unless a copy was made
+	temp     *scratch.Dir // for temporary files; nil if there were none
+	tempPath string       // of temp
+	copy     *copied      // the newest private copy; nil for none
+	copies   int          // how many were begun
 }
 
 // Find finds a file, and gives common mistakes with paths their own messages. Private copies
@@ -51,7 +55,7 @@ func Find(path, scratch string) (*Place, error) {
 			err = regular(path, info)
 		}
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+	for _, suffix := range suffixes()[ofWAL:] {
 		if info, e := os.Lstat(file + suffix); e == nil && err == nil {
 			err = regular(path+suffix, info)
 		}
@@ -77,8 +81,12 @@ func regular(path string, info os.FileInfo) error {
 func (p *Place) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.copy.remove()
 	p.copy = nil
+	if p.temp != nil {
+		_ = p.temp.Release()         // another process may remove it from now on
+		_ = os.RemoveAll(p.tempPath) // nothing else uses it
+		p.temp = nil
+	}
 	if p.held != nil {
 		descriptors.leave(p.held)
 		p.held = nil

@@ -3,13 +3,17 @@ package snapshot_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
+	"github.com/ontologia/onto/internal/child"
 )
 
 // damage writes zeroes over the root page of the schema of a file that a connection has open.
@@ -84,23 +88,101 @@ func TestLook(t *testing.T) {
 		}
 		return seen
 	}
-	closed := find(t, made(t, "WAL"))
-	if got := tables(closed, false); len(got) != 1 || got[0] != 1 || closed.CopyDir() != "" {
-		t.Errorf("closed: got %d, a copy in %q; want one look without a copy", got, closed.CopyDir())
+	closedScratch := t.TempDir()
+	closed := findIn(t, made(t, "WAL"), closedScratch)
+	if got := tables(closed, false); len(got) != 1 || got[0] != 1 || copies(t, closedScratch) != 0 {
+		t.Errorf("closed: got %d, %d copies; want one look without a copy", got, copies(t, closedScratch))
 	}
 	path, other := made(t, "WAL"), made(t, "WAL")
 	connect(t, other, `PRAGMA wal_autocheckpoint = 0`, `CREATE TABLE u (n)`)
 	copyFile(t, other, path)
 	copyFile(t, other+"-wal", path+"-wal")
-	left := find(t, path)
-	if got := tables(left, true); len(got) != 1 || got[0] != 1 || left.CopyDir() != "" {
-		t.Errorf("left, enough: got %d, a copy in %q; want one look without a copy", got, left.CopyDir())
+	leftScratch := t.TempDir()
+	left := findIn(t, path, leftScratch)
+	if got := tables(left, true); len(got) != 1 || got[0] != 1 || copies(t, leftScratch) != 0 {
+		t.Errorf("left, enough: got %d, %d copies; want one look without a copy", got, copies(t, leftScratch))
 	}
-	if got := tables(left, false); len(got) != 2 || got[1] != 2 || left.CopyDir() == "" {
-		t.Errorf("left: got %d, a copy in %q; want a second look, at a copy", got, left.CopyDir())
+	if got := tables(left, false); len(got) != 2 || got[1] != 2 || copies(t, leftScratch) != 1 {
+		t.Errorf("left: got %d, %d copies; want a second look, at a copy", got, copies(t, leftScratch))
 	}
-	inUse := find(t, other)
-	if got := tables(inUse, false); len(got) != 1 || got[0] != 2 || inUse.CopyDir() != "" {
-		t.Errorf("in use: got %d, a copy in %q; want one look, in place", got, inUse.CopyDir())
+	inUseScratch := t.TempDir()
+	inUse := findIn(t, other, inUseScratch)
+	if got := tables(inUse, false); len(got) != 1 || got[0] != 2 || copies(t, inUseScratch) != 0 {
+		t.Errorf("in use: got %d, %d copies; want one look, in place", got, copies(t, inUseScratch))
+	}
+}
+
+// copies counts the private copies in a scratch directory.
+func copies(t testing.TB, scratch string) int {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(scratch, "*", "copy-*.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(names)
+}
+
+// dialAndWait is the job of a child that makes a private copy, and waits.
+func dialAndWait(args []string) error {
+	p, err := snapshot.Find(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	c, err := dialed(p)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	fmt.Println("dialed")
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
+// Private copies of a process that was killed are removed when the next copy is made there;
+// those of a process that lives are not.
+func TestCopiesOfTheKilled(t *testing.T) {
+	path, scratch := made(t, "DELETE"), t.TempDir()
+	var children []*child.Process
+	for range 2 {
+		p := child.Start(t, "dial", path, scratch)
+		p.Until(t, "dialed")
+		children = append(children, p)
+	}
+	children[0].End()
+	if n := copies(t, scratch); n != 2 {
+		t.Fatalf("got %d copies, want that of the killed process and the other one", n)
+	}
+	p := findIn(t, path, scratch)
+	wantMax(t.Context(), t, p, 1)
+	if n := copies(t, scratch); n != 2 {
+		t.Errorf("got %d copies, want two of processes that live", n)
+	}
+	if err := p.Close(); err != nil {
+		t.Error(err)
+	}
+	children[1].End()
+	wantMax(t.Context(), t, findIn(t, path, scratch), 1)
+	if left, err := os.ReadDir(scratch); err != nil || len(left) != 1 {
+		t.Errorf("got %v, error %v; want one directory", left, err)
+	}
+}
+
+// An older copy goes when a newer one is made, and connections to it go on.
+func TestOneCopy(t *testing.T) {
+	path, scratch := made(t, "DELETE"), t.TempDir()
+	p := findIn(t, path, scratch)
+	before, err := dialed(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer before.Close()
+	wantMax(t.Context(), t, p, 1)
+	connect(t, path, `INSERT INTO t VALUES (2)`)
+	wantMax(t.Context(), t, p, 2)
+	if n := copies(t, scratch); n != 1 {
+		t.Errorf("got %d copies, want the newest", n)
+	}
+	if n, err := before.QueryInt(`SELECT max(n) FROM t`); err != nil || n != 1 {
+		t.Errorf("got %d, error %v, from the connection to the copy before", n, err)
 	}
 }
