@@ -140,15 +140,15 @@ type moment struct {
 
 // begin starts to read the file as it is now.
 func (f *File) begin(ctx context.Context) (*moment, error) {
-	c, live, err := f.place.Dial(ctx)
+	var m *moment
+	_, live, err := f.place.Begin(ctx, func(c *driver.Conn) error {
+		m = &moment{Conn: c, f: f}
+		return m.begin(ctx)
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := &moment{Conn: c, f: f, live: live}
-	if err := m.begin(ctx); err != nil {
-		c.Close()
-		return nil, err
-	}
+	m.live = live
 	return m, nil
 }
 

@@ -190,6 +190,12 @@ const (
 // Dial opens a connection to the file as it is now. Live says that it is read where it lies,
 // so that it may change between two transactions.
 func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
+	return p.Begin(ctx, func(*driver.Conn) error { return nil })
+}
+
+// Begin is Dial with a function that begins to read. The function is called again, with
+// another connection, if SQLite cannot read while another program opens or closes the file.
+func (p *Place) Begin(ctx context.Context, begin func(c *driver.Conn) error) (c *driver.Conn, live bool, err error) {
 	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
 	for damaged := 0; ; {
 		s, err := p.state(nil)
@@ -201,10 +207,18 @@ func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error)
 		} else {
 			c, err = p.dialCopy(ctx)
 		}
-		if err == nil || !live && !errors.Is(err, errChanged) {
-			return c, live, err
+		begun := err == nil
+		if begun {
+			if err = begin(c); err == nil {
+				return c, live, nil
+			}
+			c.Close()
 		}
-		if live && !driver.MayPass(err) {
+		switch {
+		case errors.Is(err, errChanged):
+		case !live, begun && (onto.CodeOf(err) != "" || !driver.MayPass(err)):
+			return nil, false, err
+		case !driver.MayPass(err):
 			if damaged++; damaged >= mostDamaged || p.isStill(s) {
 				return nil, false, err
 			}
@@ -242,11 +256,12 @@ func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool
 			return err
 		}
 	}
-	c, _, err := p.Dial(ctx)
+	c, _, err := p.Begin(ctx, func(c *driver.Conn) error {
+		_, err := look(c)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	_, err = look(c)
-	return err
+	return c.Close()
 }

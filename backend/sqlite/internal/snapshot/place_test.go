@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mattn/go-sqlite3"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
@@ -160,6 +162,9 @@ func TestCopiesOfTheKilled(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
+	if n := copies(t, scratch); n != 1 {
+		t.Errorf("got %d copies once the place was closed, want that of the other process", n)
+	}
 	children[1].End()
 	wantMax(t.Context(), t, findIn(t, path, scratch), 1)
 	if left, err := os.ReadDir(scratch); err != nil || len(left) != 1 {
@@ -184,5 +189,36 @@ func TestOneCopy(t *testing.T) {
 	}
 	if n, err := before.QueryInt(`SELECT max(n) FROM t`); err != nil || n != 1 {
 		t.Errorf("got %d, error %v, from the connection to the copy before", n, err)
+	}
+}
+
+// What begins to read a file in use is called again where SQLite could not read it, and only
+// then.
+func TestBegin(t *testing.T) {
+	path := made(t, "WAL")
+	connect(t, path, `INSERT INTO t VALUES (2)`)
+	for _, c := range []struct {
+		name string
+		err  error
+		want int
+	}{
+		{"recovered meanwhile", sqlite3.Error{Code: sqlite3.ErrReadonly}, 3},
+		{"locked", fmt.Errorf("wrapped: %w", sqlite3.Error{Code: sqlite3.ErrBusy}), 3},
+		{"damaged", sqlite3.Error{Code: sqlite3.ErrCorrupt}, 1},
+		{"another file that cannot be opened", onto.Errorf(onto.Unavailable, "%w", sqlite3.Error{Code: sqlite3.ErrCantOpen}), 1},
+	} {
+		calls := 0
+		conn, live, err := find(t, path).Begin(t.Context(), func(*driver.Conn) error {
+			if calls++; calls < 3 {
+				return c.err
+			}
+			return nil
+		})
+		if calls != c.want || (err == nil) != (c.want == 3) || err != nil && !errors.Is(err, c.err) || err == nil && !live {
+			t.Errorf("%s: got %d calls and error %v, want %d", c.name, calls, err, c.want)
+		}
+		if err == nil {
+			conn.Close()
+		}
 	}
 }
