@@ -62,7 +62,7 @@ func TestLocksOfThisProcess(t *testing.T) {
 func uses() map[string]func(ctx context.Context, path string) error {
 	return map[string]func(ctx context.Context, path string) error{
 		"inspected": func(ctx context.Context, path string) error {
-			_, err := source.Inspect(ctx, path)
+			_, err := source.Inspect(ctx, path, "")
 			return err
 		},
 		"opened": func(ctx context.Context, path string) error {

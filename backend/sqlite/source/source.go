@@ -68,8 +68,11 @@ type File struct {
 
 var _ backend.LogSource = (*File)(nil)
 
-// Open opens a file. It fails if the file is nothing that is read here, or if it has names
-// that are not allowed.
+// Open opens a file. It fails with a [*KindError] if the file is nothing that is read here, and
+// with other errors if it cannot be read, or has names that are not allowed.
+//
+// A program on Linux may have the file open itself, through the same SQLite. On other systems
+// it must not: its locks would be lost.
 func Open(ctx context.Context, path string, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
