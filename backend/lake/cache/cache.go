@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // DefaultLimit is how many bytes the copies may take unless the options say
@@ -33,7 +34,6 @@ const (
 	objectsFolder = "objects"
 	processFolder = "process"
 	suffix        = ".parquet"
-	lockName      = "lock"
 	tempPrefix    = "~tmp-"
 	ownPrefix     = "onto-cache-" // of directories in os.TempDir
 	dirMode       = 0o700
@@ -73,10 +73,10 @@ type Cache struct {
 	dir       string
 	temporary bool // the directory is this cache's alone
 	limit     int64
-	root      *os.Root // the directory
-	folder    string   // this process's own, below the directory
-	paths     string   // the same, as given out
-	lock      *os.File // held while this process lives
+	root      *os.Root     // the directory
+	folder    string       // this process's own, below the directory
+	paths     string       // the same, as given out
+	own       *scratch.Dir // the folder, locked while this process lives
 	temps     atomic.Int64
 	work      sync.WaitGroup // flights
 
@@ -175,7 +175,6 @@ func (c *Cache) openDirectory() error {
 			return err
 		}
 	}
-	c.sweep()
 	err = c.openOwn()
 	c.paths = filepath.Join(c.dir, filepath.FromSlash(c.folder))
 	return err
@@ -224,7 +223,7 @@ func (c *Cache) Close() error {
 func (c *Cache) remove() error {
 	var errs []error
 	if c.folder != "" {
-		errs = append(errs, c.lock.Close(), c.root.RemoveAll(c.folder))
+		errs = append(errs, c.own.Release(), c.root.RemoveAll(c.folder))
 	}
 	if c.root != nil {
 		errs = append(errs, c.root.Close())

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // scanShare is the part of the limit that may be added before the shared folder
@@ -68,7 +70,7 @@ func (c *Cache) mark(e *entry) bool {
 		return false
 	}
 	e.marked = now
-	c.root.Chtimes(c.inFolder(lockName), now, now)
+	c.root.Chtimes(c.inFolder(scratch.LockName), now, now)
 	if e.shared {
 		e.shared = !errors.Is(c.root.Chtimes(sharedName(e.sum), now, now), fs.ErrNotExist)
 		e.seen = now
@@ -168,7 +170,7 @@ func (c *Cache) replace(e *entry) {
 // scan reads the shared folder.
 func (c *Cache) scan() map[string]fs.FileInfo {
 	found := map[string]fs.FileInfo{}
-	for _, folder := range namesIn(c.root, objectsFolder) {
+	for _, folder := range scratch.Names(c.root, objectsFolder) {
 		f, err := c.root.Open(path.Join(objectsFolder, folder))
 		if err != nil {
 			continue

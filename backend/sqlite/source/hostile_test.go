@@ -85,7 +85,7 @@ func TestWhatIsNoSource(t *testing.T) {
 			if c.kind != "" {
 				before = bytesOf(t, c.path, rollback)
 			}
-			found, err := source.Inspect(t.Context(), c.path)
+			found, err := source.Inspect(t.Context(), c.path, t.TempDir())
 			if found.Kind != c.kind || (err == nil) != (c.kind != "") {
 				t.Errorf("found %v, error %v; want %s", found, err, c.kind)
 			}
@@ -95,6 +95,10 @@ func TestWhatIsNoSource(t *testing.T) {
 			}
 			if !errors.Is(err, c.code) || !strings.Contains(err.Error(), c.want) || onto.HintOf(err).Text == "" {
 				t.Errorf("got %v (hint %q), want %s with %q and a hint", err, onto.HintOf(err), c.code, c.want)
+			}
+			var of *source.KindError
+			if errors.As(err, &of) != (c.kind != "") || of != nil && of.Found != found {
+				t.Errorf("the error %v says that the file is %v, want %s", err, of, c.kind)
 			}
 			if before != nil && !maps.Equal(bytesOf(t, c.path, rollback), before) {
 				t.Error("the file, or what is beside it, has changed")

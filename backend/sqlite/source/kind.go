@@ -68,11 +68,29 @@ func (f Found) String() string {
 	return "a SQLite database of another program"
 }
 
+// KindError says that a file is not read by Open, because of what it is.
+type KindError struct {
+	Found Found
+	err   error
+}
+
+// Error implements error.
+func (e *KindError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error with its code and hint.
+func (e *KindError) Unwrap() error { return e.err }
+
 // check refuses what is no source.
 func (f Found) check(path string) error {
-	switch {
-	case f.Copyable():
+	if f.Copyable() {
 		return nil
+	}
+	return &KindError{f, f.refusal(path)}
+}
+
+// refusal says why the file is no source.
+func (f Found) refusal(path string) error {
+	switch {
 	case f.Kind == Original:
 		return onto.Errorf(onto.Unsupported, "%s: it is for the engine %.20q of the original Ontologia, and this program knows %s and %s", path, f.Engine, firstEngine, secondEngine).
 			WithHint("use a newer version of this program, or export it there as JSON Lines and import that here")
@@ -86,9 +104,11 @@ func (f Found) check(path string) error {
 	return onto.Errorf(onto.Unsupported, "%s: %s", path, f).WithHint("name another file")
 }
 
-// Inspect finds out what a file is, and changes nothing.
-func Inspect(ctx context.Context, path string) (Found, error) {
-	p, err := snapshot.Find(path, "")
+// Inspect finds out what a file is, and changes nothing. Scratch is a directory for a private
+// copy; "" for that of the system. Open needs no call of Inspect before: its error says what
+// the file is.
+func Inspect(ctx context.Context, path, scratch string) (Found, error) {
+	p, err := snapshot.Find(path, scratch)
 	if err != nil {
 		return Found{}, err
 	}

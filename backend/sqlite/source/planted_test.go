@@ -21,7 +21,7 @@ func mistakes() []mistake {
 		{"a delete of what was rejected stays", "TestCopiesAnswerAlike", "log.go", "if v.op == onto.Delete && r.setsAside() {", "if v.op == onto.Delete && r.setsAside() && !PLANTED {"},
 		{"companions are left", "TestEveryFileInEveryState/plain", "../internal/snapshot/place.go", "			c, err = p.dialCopy(ctx)", "			if c, err = p.dialCopy(ctx); PLANTED {\n				c, err = driver.DialTried(p.file, driver.AccessRead)\n			}"},
 		{"a reader marks the index", "TestEveryFileInEveryState/plain", "../internal/snapshot/place.go", "c, err = driver.DialTried(p.file, driver.AccessIndexless)", "access := driver.AccessIndexless\n			if PLANTED {\n				access = driver.AccessWrite\n			}\n			c, err = driver.DialTried(p.file, access)"},
-		{"the WAL is not copied", "TestEveryFileInEveryState/plain", "../internal/snapshot/copy.go", `if suffix == "-wal" ||`, `if suffix == "-wal" && !PLANTED ||`},
+		{"the WAL is not copied", "TestEveryFileInEveryState/plain", "../internal/snapshot/copy.go", `if i == ofWAL ||`, `if i == ofWAL && !PLANTED ||`},
 		{"a hot journal is not copied", "TestHotJournal", "../internal/snapshot/copy.go", "!writing && s.sizes[ofJournal] >= 0 {", "!writing && s.sizes[ofJournal] >= 0 && !PLANTED {"},
 		{"a value disobeys its type", "TestLogs", "row.go", "		return f.Type.Fit(value)", "		if PLANTED {\n			return value, nil\n		}\n		return f.Type.Fit(value)"},
 		{"a field is missing", "TestLogs", "row.go", "case f.Default == nil && !f.Optional:", "case f.Default == nil && !f.Optional && !PLANTED:"},

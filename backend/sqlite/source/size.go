@@ -3,11 +3,9 @@ package source
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/ontologia/onto/backend"
@@ -134,18 +132,13 @@ func (m *moment) changed(ctx context.Context, since int64) (list []backend.LogNo
 
 // scratch is how many bytes of temporary files are there.
 func (f *File) scratch() (total int64, err error) {
-	for _, dir := range []string{f.dir, f.place.CopyDir()} {
-		entries, err := os.ReadDir(dir)
-		if err != nil && dir != "" && !errors.Is(err, os.ErrNotExist) { // it may just have been replaced
-			return 0, err
-		}
-		for _, e := range entries {
-			if info, err := os.Stat(filepath.Join(dir, e.Name())); err == nil {
-				total += info.Size()
-			}
+	entries, err := os.ReadDir(f.dir)
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil { // otherwise it was removed meanwhile
+			total += info.Size()
 		}
 	}
-	return total, nil
+	return total, err
 }
 
 // staying counts what a copy will not have.

@@ -52,7 +52,7 @@ type File struct {
 	place   *snapshot.Place
 	opts    Options
 	found   Found
-	dir     string   // for the plan
+	dir     string   // for temporary files: the plan, and what the place has
 	rejects *rejects // nil if there is no file for them
 
 	origin string
@@ -68,8 +68,11 @@ type File struct {
 
 var _ backend.LogSource = (*File)(nil)
 
-// Open opens a file. It fails if the file is nothing that is read here, or if it has names
-// that are not allowed.
+// Open opens a file. It fails with a [*KindError] if the file is nothing that is read here, and
+// with other errors if it cannot be read, or has names that are not allowed.
+//
+// A program on Linux may have the file open itself, through the same SQLite. On other systems
+// it must not: its locks would be lost.
 func Open(ctx context.Context, path string, o *Options) (*File, error) {
 	if o == nil {
 		o = &Options{}
@@ -97,8 +100,8 @@ func (f *File) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.dir, err = os.MkdirTemp(f.opts.Scratch, "onto-source-*"); err != nil {
-		return f.place.ScratchError(err)
+	if f.dir, err = f.place.TempDir(); err != nil {
+		return err
 	}
 	s, err := f.begin(ctx)
 	if err == nil {
@@ -112,9 +115,6 @@ func (f *File) Found() Found { return f.found }
 
 // Close releases everything. Sequences under way have ended.
 func (f *File) Close() error {
-	if f.dir != "" {
-		_ = os.RemoveAll(f.dir) // it is of no use to anybody
-	}
 	return errors.Join(f.rejects.close(), f.place.Close())
 }
 
@@ -143,15 +143,15 @@ type moment struct {
 
 // begin starts to read the file as it is now.
 func (f *File) begin(ctx context.Context) (*moment, error) {
-	c, live, err := f.place.Dial(ctx)
+	var m *moment
+	_, live, err := f.place.Begin(ctx, func(c *driver.Conn) error {
+		m = &moment{Conn: c, f: f}
+		return m.begin(ctx)
+	})
 	if err != nil {
 		return nil, err
 	}
-	m := &moment{Conn: c, f: f, live: live}
-	if err := m.begin(ctx); err != nil {
-		c.Close()
-		return nil, err
-	}
+	m.live = live
 	return m, nil
 }
 

@@ -109,7 +109,7 @@ func TestEveryFileInEveryState(t *testing.T) {
 			for i, as := range everyLeft() {
 				path := load(t, name, as)
 				before := bytesOf(t, path, as)
-				found, err := source.Inspect(t.Context(), path)
+				found, err := source.Inspect(t.Context(), path, t.TempDir())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"syscall"
 	"time"
@@ -32,6 +33,22 @@ func IsBusy(err error) bool {
 func IsNoDatabase(err error) bool {
 	var e sqlite3.Error
 	return errors.As(err, &e) && e.Code == sqlite3.ErrNotADB
+}
+
+// MayPass reports whether an error of a read may be gone at the next attempt, since another
+// connection has the lock, or makes or removes the WAL and its index.
+func MayPass(err error) bool {
+	var e sqlite3.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case sqlite3.ErrBusy, sqlite3.ErrLocked, sqlite3.ErrReadonly, sqlite3.ErrProtocol:
+		return true
+	case sqlite3.ErrCantOpen:
+		return !errors.Is(e.SystemErrno, fs.ErrPermission) && e.SystemErrno != syscall.EMFILE && e.SystemErrno != syscall.ENFILE
+	}
+	return false
 }
 
 // noRoom reports whether the operating system refused to let a file grow.

@@ -3,6 +3,7 @@ package snapshot
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,18 +13,21 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/internal/flock"
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // copied is a private copy of a file, with what its WAL or journal had.
 type copied struct {
-	dir, file string
-	of        state
+	file string
+	of   state
 }
 
 func (c *copied) remove() {
-	if c != nil {
-		_ = os.RemoveAll(c.dir) // it is of no use to anybody
+	if c == nil {
+		return
+	}
+	for _, suffix := range suffixes() {
+		_ = os.Remove(c.file + suffix) // nothing else uses it
 	}
 }
 
@@ -52,11 +56,11 @@ func (p *Place) dialCopy(ctx context.Context) (*driver.Conn, error) {
 // makeCopy copies the file, and then what SQLite would read beside it. The lock keeps other
 // programs from writing to the file; except in WAL mode, which changes the state.
 func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
-	f, release, err := p.lockShared(ctx)
+	f, err := p.lockShared(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer release()
+	defer f.release()
 	s, err := p.state(f)
 	if err == nil && s.live() {
 		err = errChanged // a program has opened it meanwhile
@@ -66,15 +70,16 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	}
 	// A program with a transaction under way has changed nothing in the file yet, since it
 	// would need the file for itself. Its journal says what the file has anyway, and changes.
-	writing, err := flock.IsLocked(f, reservedByte, 1)
+	writing, err := f.reserved()
 	if err != nil {
 		return nil, p.ScratchError(err)
 	}
-	dir, err := os.MkdirTemp(p.scratch, "onto-source-*")
+	dir, err := p.tempDir()
 	if err != nil {
-		return nil, p.ScratchError(err)
+		return nil, err
 	}
-	c = &copied{dir, filepath.Join(dir, "copy.db"), s}
+	p.copies++
+	c = &copied{filepath.Join(dir, fmt.Sprintf("copy-%d.db", p.copies)), s}
 	defer func() {
 		if err != nil {
 			c.remove()
@@ -83,9 +88,9 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), c.file); err != nil {
 		return nil, err
 	}
-	for _, suffix := range []string{"-wal", "-journal"} {
-		if suffix == "-wal" || !writing && s.sizes[ofJournal] >= 0 {
-			err = p.copyBeside(ctx, c, suffix)
+	for _, i := range []int{ofWAL, ofJournal} {
+		if i == ofWAL || !writing && s.sizes[ofJournal] >= 0 {
+			err = p.copyBeside(ctx, c, suffixes()[i])
 		}
 		if err != nil {
 			return nil, err
@@ -163,34 +168,22 @@ func (p *Place) recover(c *copied) error {
 	return w.Script(`PRAGMA journal_mode = DELETE`)
 }
 
-// The bytes of a file that SQLite locks: a reader locks those of shared, after a moment in
-// which it has the lock on pending, which a writer takes that waits for readers to end. A
-// writer has the lock on reserved from the start of its transaction.
-const (
-	pendingByte  = 0x40000000
-	reservedByte = pendingByte + 1
-	sharedFirst  = pendingByte + 2
-	sharedSize   = 510
-)
-
 // waitForWriter is how long a writer of the file is waited for.
 const waitForWriter = 10 * time.Second
 
-// lockShared takes SQLite's SHARED lock on the file. Locks that SQLite has taken in this
-// process would end when any descriptor of the file is closed, so this one stays open.
-func (p *Place) lockShared(ctx context.Context) (f *os.File, release func(), err error) {
+// lockShared takes SQLite's SHARED lock on the file.
+func (p *Place) lockShared(ctx context.Context) (d *descriptor, err error) {
 	if p.held == nil {
-		if p.held, err = os.Open(p.file); err != nil {
-			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("check the permissions")
+		if p.held, err = descriptors.open(p.file); err != nil {
+			return nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("check the permissions")
 		}
 	}
-	f = p.held
-	if held, e := f.Stat(); e != nil || !p.isFile(held) {
-		return nil, nil, onto.Errorf(onto.Unavailable, "%s: the file was replaced while it was open", p.Path).WithHint("start again")
+	if !p.isFile(p.held.info) {
+		return nil, onto.Errorf(onto.Unavailable, "%s: the file was replaced while it was open", p.Path).WithHint("start again")
 	}
 	pause := driver.WaitUntil(time.Now().Add(waitForWriter))
 	for {
-		locked, err := tryShared(f)
+		locked, err := p.held.share()
 		if err == nil && !locked {
 			err = pause.Pause(ctx, func() error {
 				return onto.Errorf(onto.Unavailable, "%s: another program is writing to it, and does not end", p.Path).WithHint("try again later")
@@ -198,11 +191,11 @@ func (p *Place) lockShared(ctx context.Context) (f *os.File, release func(), err
 		}
 		switch {
 		case err != nil && onto.CodeOf(err) == "" && ctx.Err() == nil:
-			return nil, nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("copy the file to a disk of this machine first")
+			return nil, onto.Errorf(onto.Unavailable, "%s: %w", p.Path, err).WithHint("copy the file to a disk of this machine first")
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		case locked:
-			return f, func() { _ = flock.ReleaseRange(f, sharedFirst, sharedSize) }, nil // it ends with the file at the latest
+			return p.held, nil
 		}
 	}
 }
@@ -212,23 +205,42 @@ func (p *Place) isFile(info os.FileInfo) bool {
 	return err == nil && os.SameFile(now, info)
 }
 
-func tryShared(f *os.File) (bool, error) {
-	ok, err := flock.ShareRange(f, pendingByte, 1)
-	if !ok || err != nil {
-		return false, err
-	}
-	ok, err = flock.ShareRange(f, sharedFirst, sharedSize)
-	return ok, errors.Join(err, flock.ReleaseRange(f, pendingByte, 1))
-}
+// tempPrefix is that of directories with private copies.
+const tempPrefix = "onto-source-"
 
-// CopyDir is the directory of the private copy; "" if there is none.
-func (p *Place) CopyDir() string {
+// TempDir is a directory for private copies, and for other temporary files about the file.
+// It is made when it is first asked for, and Close removes it. If this process is killed, the
+// next one that makes such a directory at the same place removes it.
+func (p *Place) TempDir() (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.copy == nil {
-		return ""
+	return p.tempDir()
+}
+
+// tempDir is TempDir for a caller that holds mu.
+func (p *Place) tempDir() (string, error) {
+	if p.temp != nil {
+		return p.tempPath, nil
 	}
-	return p.copy.dir
+	parent := p.scratch
+	if parent == "" {
+		parent = os.TempDir()
+	}
+	parent, err := filepath.Abs(parent)
+	if err != nil {
+		return "", p.ScratchError(err)
+	}
+	root, err := os.OpenRoot(parent)
+	if err != nil {
+		return "", p.ScratchError(err)
+	}
+	defer root.Close()
+	scratch.Sweep(root, ".", tempPrefix, time.Now())
+	if p.temp, err = scratch.Make(root, ".", tempPrefix); err != nil {
+		return "", p.ScratchError(err)
+	}
+	p.tempPath = filepath.Join(parent, p.temp.Name)
+	return p.tempPath, nil
 }
 
 // ScratchError gives an error about temporary files its code.

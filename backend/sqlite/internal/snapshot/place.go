@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/scratch"
 )
 
 // SQLite keeps companions beside a file, and even a connection that only reads makes them:
@@ -25,12 +26,15 @@ import (
 // Place is where a file lies.
 type Place struct {
 	Path    string // as given, for messages
-	file    string // whole and free of links: SQLite keeps companions beside the file, not beside a link
+	file    string // absolute, with symbolic links resolved: SQLite keeps companions beside the file, not beside a link
 	scratch string // directory for private copies
 
-	mu   sync.Mutex // guards what follows
-	copy *copied    // the newest private copy; nil for none
-	held *os.File   // see lockShared
+	mu       sync.Mutex   // guards what follows
+	held     *descriptor  // of the file; nil unless a copy was made
+	temp     *scratch.Dir // for temporary files; nil if there were none
+	tempPath string       // of temp
+	copy     *copied      // the newest private copy; nil for none
+	copies   int          // how many were begun
 }
 
 // Find finds a file, and gives common mistakes with paths their own messages. Private copies
@@ -51,7 +55,7 @@ func Find(path, scratch string) (*Place, error) {
 			err = regular(path, info)
 		}
 	}
-	for _, suffix := range []string{"-wal", "-shm", "-journal"} {
+	for _, suffix := range suffixes()[ofWAL:] {
 		if info, e := os.Lstat(file + suffix); e == nil && err == nil {
 			err = regular(path+suffix, info)
 		}
@@ -73,18 +77,21 @@ func regular(path string, info os.FileInfo) error {
 	return onto.Errorf(onto.Unsupported, "%s: this is not a regular file but %s", path, info.Mode().Type()).WithHint("name a file")
 }
 
-// Close releases what the place holds. No connection to the file is open any more.
+// Close releases what the place holds. All connections from Dial must be closed first.
 func (p *Place) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.copy.remove()
 	p.copy = nil
-	var err error
+	if p.temp != nil {
+		_ = p.temp.Release()         // another process may remove it from now on
+		_ = os.RemoveAll(p.tempPath) // nothing else uses it
+		p.temp = nil
+	}
 	if p.held != nil {
-		err = p.held.Close()
+		descriptors.leave(p.held)
 		p.held = nil
 	}
-	return err
+	return nil
 }
 
 // state is what tells whether a file and its companions have changed.
@@ -108,7 +115,7 @@ func suffixes() []string { return []string{"", "-wal", "-shm", "-journal"} }
 
 // state is that of now. The file is for reading what SQLite counts changes with, since times
 // are too coarse to tell two changes apart; nil if it is not open.
-func (p *Place) state(file *os.File) (state, error) {
+func (p *Place) state(file *descriptor) (state, error) {
 	var s state
 	for i, suffix := range suffixes() {
 		info, err := os.Stat(p.file + suffix)
@@ -163,28 +170,58 @@ func (s state) same(other state) bool {
 // live reports whether the file can be read where it lies.
 func (s state) live() bool { return s.sizes[ofWAL] >= 0 && s.sizes[ofIndex] >= 0 }
 
-// settled reports whether the file says everything by itself.
+// isStill reports whether the file is as it was.
+func (p *Place) isStill(before state) bool {
+	now, err := p.state(nil)
+	return err == nil && now.same(before)
+}
+
+// settled reports whether there is nothing in a WAL or journal.
 func (s state) settled() bool { return s.sizes[ofWAL] <= 0 && s.sizes[ofJournal] <= 0 }
 
-// settling is how long a file that changes all the time is tried again.
-const settling = 20 * time.Second
+// A file that other programs open, close or recover all the time is tried again for as long
+// as settling. One that looks damaged is tried again only if it has changed meanwhile, and
+// not more often than mostDamaged.
+const (
+	settling    = 20 * time.Second
+	mostDamaged = 10
+)
 
 // Dial opens a connection to the file as it is now. Live says that it is read where it lies,
 // so that it may change between two transactions.
 func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error) {
+	return p.Begin(ctx, func(*driver.Conn) error { return nil })
+}
+
+// Begin is Dial with a function that begins to read. The function is called again, with
+// another connection, if SQLite cannot read while another program opens or closes the file.
+func (p *Place) Begin(ctx context.Context, begin func(c *driver.Conn) error) (c *driver.Conn, live bool, err error) {
 	pause := backoff.Backoff{First: time.Millisecond, Longest: 50 * time.Millisecond, Until: time.Now().Add(settling)}
-	for {
+	for damaged := 0; ; {
 		s, err := p.state(nil)
 		if err != nil {
 			return nil, false, err
 		}
-		if live = s.live(); live { // which an error may say that it is no more
+		if live = s.live(); live { // an error may mean that it no longer is
 			c, err = driver.DialTried(p.file, driver.AccessIndexless)
 		} else {
 			c, err = p.dialCopy(ctx)
 		}
-		if err == nil || driver.IsNoDatabase(err) || !live && !errors.Is(err, errChanged) {
-			return c, live, err
+		begun := err == nil
+		if begun {
+			if err = begin(c); err == nil {
+				return c, live, nil
+			}
+			c.Close()
+		}
+		switch {
+		case errors.Is(err, errChanged):
+		case !live, begun && (onto.CodeOf(err) != "" || !driver.MayPass(err)):
+			return nil, false, err
+		case !driver.MayPass(err):
+			if damaged++; damaged >= mostDamaged || p.isStill(s) {
+				return nil, false, err
+			}
 		}
 		last := err
 		err = pause.Pause(ctx, func() error {
@@ -197,9 +234,9 @@ func (p *Place) Dial(ctx context.Context) (c *driver.Conn, live bool, err error)
 	}
 }
 
-// Look calls a function with a connection to the file, for a look at its schema. A file that
-// says everything by itself is not copied for that; and where it may not, the function may
-// see it without its WAL and journal first, and say that this is enough.
+// Look calls look with a connection for reading the schema. A file without WAL and journal is
+// read in place. Otherwise look is called first without their contents, and may report that
+// it has seen enough.
 func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool, err error)) error {
 	before, err := p.state(nil)
 	if err != nil {
@@ -215,15 +252,16 @@ func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool
 		if err == nil && enough {
 			return nil
 		}
-		if now, e := p.state(nil); e == nil && now.same(before) && before.settled() {
+		if before.settled() && p.isStill(before) {
 			return err
 		}
 	}
-	c, _, err := p.Dial(ctx)
+	c, _, err := p.Begin(ctx, func(c *driver.Conn) error {
+		_, err := look(c)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	_, err = look(c)
-	return err
+	return c.Close()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -66,9 +67,11 @@ func (f *sourceFlags) words() (words []string) {
 // openSource opens what is copied: a store, or a SQLite file that is none.
 func (k *copying) openSource(ctx context.Context) (backend.LogSource, error) {
 	if !k.source.IsLake() {
-		found, err := source.Inspect(ctx, k.source.Path)
-		if err == nil && found.Copyable() {
-			return k.openFile(ctx)
+		f, err := k.openFile(ctx)
+		var other *source.KindError
+		isStore := errors.As(err, &other) && other.Found.Kind == source.Store
+		if !isStore && onto.CodeOf(err) != onto.Uninitialized { // what is missing or empty is named as a store
+			return f, err
 		}
 	}
 	if words := k.sourceFlags.words(); len(words) > 0 {
