@@ -94,6 +94,17 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	return plan, err
 }
 
+// openToRead opens a store, read-only where it cannot be written. Unlike a connection that only
+// reads, others leave nothing beside the file when they are closed.
+func openToRead(ctx context.Context, path string) (*Backend, error) {
+	b, err := Open(ctx, path, &Options{MustExist: true})
+	switch onto.CodeOf(err) {
+	case onto.ReadOnly, onto.Full, onto.Corrupt:
+		return Open(ctx, path, &Options{ReadOnly: true})
+	}
+	return b, err
+}
+
 func differentFiles(from, to string) error {
 	a, errA := os.Stat(from)
 	b, errB := os.Stat(to)
@@ -118,7 +129,7 @@ func momentOf(c *driver.Conn) (StoreMoment, error) {
 
 // compare reads the present store.
 func (p *RestorePlan) compare(ctx context.Context, source *reading, to string) error {
-	present, err := Open(ctx, to, &Options{ReadOnly: true})
+	present, err := openToRead(ctx, to)
 	if err != nil {
 		return damagedTarget(to, err)
 	}

@@ -381,3 +381,27 @@ func TestRestoreOtherPages(t *testing.T) {
 	}
 	wantHead(t, b, 3)
 }
+
+// A plan leaves nothing beside the files that it reads.
+func TestRestorePlanLeavesNoCompanions(t *testing.T) {
+	dir := t.TempDir()
+	backup, path := filepath.Join(dir, "backup.db"), filepath.Join(dir, "store.db")
+	b, err := sqlite.Open(t.Context(), path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(t, b, tagType())
+	putTag(t, b, 1)
+	if _, err := b.CopyTo(t.Context(), backup, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.PlanRestore(t.Context(), backup, path); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "*-*")); err != nil || len(left) > 0 {
+		t.Errorf("got %v beside the files and error %v, want nothing", left, err)
+	}
+}

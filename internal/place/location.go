@@ -81,11 +81,21 @@ func (l layer) location() (Location, bool, error) {
 // Same reports whether both are the same place.
 func (l Location) Same(other Location) bool {
 	if l.IsLake() || other.IsLake() {
-		return l.Lake == other.Lake
+		return l.Lake == other.Lake || l.Lake.dir != "" && other.Lake.dir != "" && sameFile(l.Lake.dir, other.Lake.dir)
 	}
 	a, errA := filepath.Abs(l.Path)
 	b, errB := filepath.Abs(other.Path)
-	return errA == nil && errB == nil && a == b
+	if errA != nil || errB != nil {
+		return false
+	}
+	return a == b || sameFile(a, b)
+}
+
+// sameFile reports whether both paths lead to one file or directory.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(x, y)
 }
 
 // Parse reads a place as an argument names it: by the path of a SQLite file, or by a

@@ -55,7 +55,7 @@ func (p *Place) dialCopy(ctx context.Context) (*driver.Conn, error) {
 
 // makeCopy copies the file, and then what SQLite would read beside it. The lock keeps other
 // programs from writing to the file; except in WAL mode, which changes the state.
-func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
+func (p *Place) makeCopy(ctx context.Context) (_ *copied, err error) {
 	f, err := p.lockShared(ctx)
 	if err != nil {
 		return nil, err
@@ -79,18 +79,18 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 		return nil, err
 	}
 	p.copies++
-	c = &copied{filepath.Join(dir, fmt.Sprintf("copy-%d.db", p.copies)), s}
+	made := &copied{filepath.Join(dir, fmt.Sprintf("copy-%d.db", p.copies)), s}
 	defer func() {
 		if err != nil {
-			c.remove()
+			made.remove()
 		}
 	}()
-	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), c.file); err != nil {
+	if err := p.writeCopy(ctx, io.NewSectionReader(f, 0, 1<<62), made.file); err != nil {
 		return nil, err
 	}
 	for _, i := range []int{ofWAL, ofJournal} {
 		if i == ofWAL || !writing && s.sizes[ofJournal] >= 0 {
-			err = p.copyBeside(ctx, c, suffixes()[i])
+			err = p.copyBeside(ctx, made, suffixes()[i])
 		}
 		if err != nil {
 			return nil, err
@@ -106,7 +106,10 @@ func (p *Place) makeCopy(ctx context.Context) (c *copied, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return c, p.recover(c)
+	if err = p.recover(made); err != nil {
+		return nil, err
+	}
+	return made, nil
 }
 
 // copyBeside copies a companion, if there is one.
