@@ -75,7 +75,7 @@ func TestDamagedAndWritten(t *testing.T) {
 	}
 }
 
-// A file that says everything by itself is looked at without a copy. Otherwise the schema of
+// A file without WAL and journal is looked at in place. Otherwise the schema of
 // the WAL is seen too, unless the function has seen enough.
 func TestLook(t *testing.T) {
 	tables := func(p *snapshot.Place, enough bool) (seen []int64) {
