@@ -94,5 +94,17 @@ func TestLogIsNotWalked(t *testing.T) {
 		if r.n["get"] > 6 {
 			t.Errorf("commit %d took %v", commit, r.n)
 		}
+		before := r.n["get"]
+		if again, err := fresh.RoundOf(ctx, tip, commit); err != nil || again.Entry() != m.Entry() || r.n["get"]-before >= max(before, 1) {
+			t.Errorf("commit %d again: got %+v and error %v after %d requests, and %d at first", commit, again, err, r.n["get"]-before, before)
+		}
+	}
+	for commit := range int64(rounds) { // as many as are kept, and no more
+		if _, err := fresh.RoundOf(ctx, tip, commit+1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(fresh.rounds.list); n == 0 || n > recentRounds || fresh.rounds.size > recentCommits {
+		t.Errorf("%d rounds with %d commits are kept", n, fresh.rounds.size)
 	}
 }

@@ -29,6 +29,8 @@ type Log struct {
 	set Settings
 	bad badObjects
 
+	rounds rounds // that were read lately
+
 	mu  sync.Mutex // guards tip
 	tip *Tip       // the newest head that was seen; nil before the first
 }
