@@ -183,8 +183,8 @@ func (r *reading) header(id int64) (c *backend.LogCommit, was int64, err error) 
 // renumbered is the id in the copy of a commit that something refers to; what refers to none
 // stays.
 func (r *reading) renumbered(was int64) (int64, error) {
-	if was == 0 || r.plan.head == r.plan.was {
-		return was, nil // without gaps
+	if was == 0 || !r.plan.gaps {
+		return was, nil
 	}
 	id, exact, err := r.plan.rank(r.ctx, r.Conn, was)
 	if err != nil || exact {
@@ -344,7 +344,7 @@ func (r *reading) lives(v *row) (bool, error) {
 // refer gives commits that fields refer to their ids in the copy: facts say which commit has
 // asserted them, and the records of folds, how far they have come.
 func (r *reading) refer(m *made) error {
-	if r.plan.head == r.plan.was || m.Op != onto.Put || m.Kind == onto.KindRelation || m.Kind == onto.KindEntity && m.Type != audit.FoldRecords {
+	if !r.plan.gaps || m.Op != onto.Put || m.Kind == onto.KindRelation || m.Kind == onto.KindEntity && m.Type != audit.FoldRecords {
 		return nil
 	}
 	members := codec.Members(m.Fields)
