@@ -34,7 +34,7 @@ func mistakes() []mistake {
 		{"a bit has flipped", "TestDamage", "row.go", "	if v.sum == nil {", "	if v.sum == nil || PLANTED {"},
 		{"facts keep the commit that asserted them", "TestGapsAreClosedEverywhere", "log.go", "case m.Kind == onto.KindFact && name == onto.FactAsserted,", "case m.Kind == onto.KindFact && name == onto.FactAsserted && !PLANTED,"},
 		{"folds keep how far they have come", "TestGapsAreClosedEverywhere", "log.go", `progress[j].Name == "upto" && err == nil`, `progress[j].Name == "upto" && err == nil && !PLANTED`},
-		{"causes stay", "TestGapsAreClosedEverywhere", "log.go", "	if c.Causation, err = r.renumbered(c.Causation); err != nil {", "	if PLANTED {\n		c.Correlation += \" \"\n	} else if c.Causation, err = r.renumbered(c.Causation); err != nil {"},
+		{"causes stay", "TestGapsAreClosedEverywhere", "log.go", "	if c.Causation, err = r.renumbered(cause); err != nil {", "	if PLANTED {\n		c.Correlation += \" \"\n	} else if c.Causation, err = r.renumbered(cause); err != nil {"},
 		{"types end with the old commit", "TestGapsAreClosedEverywhere", "types.go", "if v.End.Commit, _, err = p.rank", "if PLANTED {\n				} else if v.End.Commit, _, err = p.rank"},
 		{"a version begins later when it has a row", "TestTheFileGrows", "types.go", "	return min(since, byTime), nil", "	if PLANTED {\n		return since, nil\n	}\n	return min(since, byTime), nil"},
 		{"a row is rejected twice", "TestRejectsAreWrittenOnce", "rejects.go", "		r.done = commit\n", "		if !PLANTED {\n			r.done = commit\n		}\n"},
