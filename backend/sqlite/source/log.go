@@ -151,7 +151,7 @@ func (r *reading) header(id int64) (c *backend.LogCommit, was int64, err error) 
 	row, ok, err := r.QueryRowContext(r.ctx, fmt.Sprintf(sql, r.f.columns("commits", "metadata_json", "runtime_id", "actor_kind", "actor_id", "causation_id",
 		"correlation_id", "signature_ref", "comment", "idempotency_key", "draft_hash")...), id)
 	if err == nil && !ok {
-		err = onto.Errorf(onto.Unavailable, "%s: commit %d is not planned", r.f.place.Path, id).WithHint("start again")
+		err = onto.Errorf(onto.Unavailable, "%s: the plan lacks commit %d", r.f.place.Path, id).WithHint("start again")
 	}
 	if err != nil {
 		return nil, 0, err

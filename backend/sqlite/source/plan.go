@@ -261,18 +261,10 @@ func (f *File) firstTime(ctx context.Context, c *driver.Conn, p *plan) error {
 // errFound ends a query early.
 var errFound = errors.New("found")
 
-// storedTime reads a time column. Other programs may leave out the fraction or the offset,
-// and write a space for the T; what cannot be read is the zero time.
+// storedTime reads a time column; what cannot be read is the zero time.
 func storedTime(s string) time.Time {
-	if t, err := codec.ParseTime(s); err == nil {
-		return t
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
-		if t, err := time.Parse(layout, s); err == nil && codec.CheckTime(t) == nil {
-			return t.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
+	t, _ := codec.ParseTimeLoosely(s)
+	return t
 }
 
 // rank is the id in the copy of a commit of the file, or of the first one after it if there

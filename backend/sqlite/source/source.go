@@ -113,7 +113,7 @@ func (f *File) open(ctx context.Context) error {
 // Found is what the file is.
 func (f *File) Found() Found { return f.found }
 
-// Close releases everything. Sequences under way have ended.
+// Close releases everything. All sequences must have ended before.
 func (f *File) Close() error {
 	return errors.Join(f.rejects.close(), f.place.Close())
 }
