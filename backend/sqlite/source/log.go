@@ -23,9 +23,8 @@ import (
 // file, where it is otherwise in the copy.
 const metadataMember = "onto_source"
 
-// Log implements [backend.LogSource]. With [Options.Rejects], the rows of a commit that are
-// set aside are in that file before the commit is yielded, once, however often the log is
-// read.
+// Log implements [backend.LogSource]. With [Options.Rejects], rows that cannot be stored are
+// set aside; [File.KeepRejects] has them written.
 func (f *File) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
 	return func(yield func(backend.LogEntry, error) bool) {
 		if err := f.log(ctx, since, yield); err != nil && err != errStopped {
@@ -45,14 +44,9 @@ func (f *File) log(ctx context.Context, since int64, yield func(backend.LogEntry
 	}
 	r := &reading{moment: m, ctx: ctx, rejects: f.rejects}
 	if r.rejects != nil {
-		if err := r.rejects.begin(since); err != nil {
-			return err
-		}
+		r.rejects.begin(m.plan.turn)
 	}
-	if err := r.commits(since, yield); err != nil || r.rejects == nil {
-		return err
-	}
-	return r.rejects.finish(m.plan.head)
+	return r.commits(since, yield)
 }
 
 // errStopped says that nobody wants more.
@@ -101,7 +95,9 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 	var kept []onto.Version
 	size := 0
 	if r.rejects != nil {
-		r.rejects.open(id)
+		if err := r.rejects.enter(id, r.plan.turn); err != nil {
+			return err
+		}
 	}
 	err = r.versions(id, was, true, func(v *onto.Version) error {
 		c.Operations++
@@ -113,7 +109,7 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 		return nil
 	})
 	if r.rejects != nil {
-		err = r.rejects.shut(id, err)
+		err = r.rejects.leave(id, err)
 	}
 	if err != nil {
 		return err

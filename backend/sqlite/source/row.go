@@ -163,7 +163,7 @@ func (t *types) make(v *row, commit int64) made {
 	case stamp == nil:
 		return refuse("its type does not exist any more")
 	case v.garbled:
-		return refuse("its key is no text")
+		return refuse("its key is not text")
 	}
 	m.SchemaVersion = stamp.Version
 	m.rewritten = stamp.was != v.version
