@@ -137,9 +137,6 @@ func (f *File) EndRejects(until int64) error {
 	return f.rejects.finish(until)
 }
 
-// Found is what the file is.
-func (f *File) Found() Found { return f.found }
-
 // Close releases everything. All sequences must have ended before.
 func (f *File) Close() error {
 	return errors.Join(f.rejects.close(), f.place.Close())
