@@ -73,6 +73,7 @@ const (
 	CommitsRenumbered NoteCode = "commits_renumbered" // commits whose ids change, since there are gaps
 	TimesRaised       NoteCode = "times_raised"       // commits whose times go back, and are raised
 	CommitsAdded      NoteCode = "commits_added"      // commits made for rows that have none
+	TextsRewritten    NoteCode = "texts_rewritten"    // commits with a text that is not text, or with a negative cause
 	RowsRewritten     NoteCode = "rows_rewritten"     // rows, by type, whose fields or stamps are written otherwise and mean the same
 	KeysRewritten     NoteCode = "keys_rewritten"     // keys, by type, of floats and bools, which become text
 	NamesChanged      NoteCode = "names_changed"      // names that the copy was asked to change

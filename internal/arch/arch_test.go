@@ -67,7 +67,7 @@ func may() map[string][]string {
 		"backend/memory":    {"internal/typelist", "internal/refusal", ".", "backend", "filter", "internal/audit", "internal/codec", "internal/exec"},
 		"backend/sqlite": {"internal/typelist", "internal/refusal", ".", "backend", "backend/sqlite/internal/backup", "backend/sqlite/internal/bus", "backend/sqlite/internal/check", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "backend/sqlite/internal/snapshot", "backend/sqlite/internal/work",
 			"internal/backoff", "internal/codec", "internal/decide", "internal/exec", "internal/flock", "internal/groupcommit", "internal/lease", "internal/sqlgen"},
-		"backend/sqlite/source":            {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/snapshot", "internal/audit", "internal/codec", "internal/refusal", "internal/typelist", "internal/workcsv"},
+		"backend/sqlite/source":            {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/snapshot", "internal/audit", "internal/codec", "internal/flock", "internal/refusal", "internal/typelist", "internal/workcsv"},
 		"backend/sqlite/internal/snapshot": {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "internal/backoff", "internal/flock", "internal/scratch"},
 		"backend/sqlite/internal/backup":   {".", "backend/sqlite/internal/disk", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout"},
 		"backend/sqlite/internal/bus":      {".", "backend", "backend/sqlite/internal/driver", "backend/sqlite/internal/layout", "internal/codec", "internal/decide", "internal/refusal"},

@@ -33,6 +33,13 @@ func copyUntilKilled(args []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Close()) }()
+	head, err := to.LogHead(ctx)
+	if err == nil {
+		err = from.KeepRejects(head, false)
+	}
+	if err != nil {
+		return err
+	}
 	job := archive.Job{From: from, To: to, Batch: 2, Progress: func(p archive.Progress) { fmt.Println(p.Commit) }}
 	_, err = job.Apply(ctx)
 	return err
@@ -135,8 +142,19 @@ func wantCopyOf(t *testing.T, path, target, rejects string, commits int64) {
 		t.Fatal(err)
 	}
 	defer b.Close()
+	head, err := b.LogHead(t.Context())
+	if err == nil {
+		err = f.KeepRejects(head, false)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 	job := &archive.Job{From: f, To: b}
-	if _, err := job.Apply(t.Context()); err != nil {
+	res, err := job.Apply(t.Context())
+	if err == nil {
+		err = f.EndRejects(res.Until)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 	c, err := job.Verify(t.Context())

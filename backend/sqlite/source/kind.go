@@ -23,8 +23,8 @@ const (
 	NoDatabase Kind = "no_database" // no SQLite database, or an encrypted one
 )
 
-// LastFormat is the last format of stores of this program that is read as a source.
-const LastFormat = 6
+// lastFormat is the last format of stores of this program that is read as a source.
+const lastFormat = 6
 
 // The engines of the original program that are known.
 const (
@@ -151,7 +151,7 @@ func inspect(ctx context.Context, c *driver.Conn, path string) (Found, *shape, e
 			err = onto.Errorf(onto.Corrupt, "%s: its format is %d", path, format).WithHint("restore a backup of it")
 		}
 		found := Found{Kind: OlderStore, Format: int(format)}
-		if format > LastFormat {
+		if format > lastFormat {
 			found.Kind = Store
 		}
 		return found, s, err

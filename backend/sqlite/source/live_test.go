@@ -17,7 +17,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	child.Main(map[string]child.Job{"original": writeAsOriginal, "copy": copyUntilKilled})
+	child.Main(map[string]child.Job{"original": writeAsOriginal, "copy": copyUntilKilled, "reject": rejectTwice})
 	os.Exit(m.Run())
 }
 

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -17,13 +19,12 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 )
 
-// Metadata is the member of a commit's metadata that says what its id and time were in the
-// file, where they are others in the copy.
-const Metadata = "onto_source"
+// metadataMember is the member of a commit's metadata that says what the commit was in the
+// file, where it is otherwise in the copy.
+const metadataMember = "onto_source"
 
-// Log implements [backend.LogSource]. With [Options.Rejects], the rows of a commit that are
-// set aside are in that file before the commit is yielded, once, however often the log is
-// read.
+// Log implements [backend.LogSource]. With [Options.Rejects], rows that cannot be stored are
+// set aside; [File.KeepRejects] has them written.
 func (f *File) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEntry, error] {
 	return func(yield func(backend.LogEntry, error) bool) {
 		if err := f.log(ctx, since, yield); err != nil && err != errStopped {
@@ -43,14 +44,9 @@ func (f *File) log(ctx context.Context, since int64, yield func(backend.LogEntry
 	}
 	r := &reading{moment: m, ctx: ctx, rejects: f.rejects}
 	if r.rejects != nil {
-		if err := r.rejects.begin(since); err != nil {
-			return err
-		}
+		r.rejects.begin(m.plan.turn)
 	}
-	if err := r.commits(since, yield); err != nil || r.rejects == nil {
-		return err
-	}
-	return r.rejects.finish(m.plan.head)
+	return r.commits(since, yield)
 }
 
 // errStopped says that nobody wants more.
@@ -99,7 +95,9 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 	var kept []onto.Version
 	size := 0
 	if r.rejects != nil {
-		r.rejects.open(id)
+		if err := r.rejects.enter(id, r.plan.turn); err != nil {
+			return err
+		}
 	}
 	err = r.versions(id, was, true, func(v *onto.Version) error {
 		c.Operations++
@@ -111,7 +109,7 @@ func (r *reading) commit(id int64, yield func(backend.LogEntry, error) bool) err
 		return nil
 	})
 	if r.rejects != nil {
-		err = r.rejects.shut(id, err)
+		err = r.rejects.leave(id, err)
 	}
 	if err != nil {
 		return err
@@ -149,7 +147,7 @@ func (r *reading) header(id int64) (c *backend.LogCommit, was int64, err error) 
 	row, ok, err := r.QueryRowContext(r.ctx, fmt.Sprintf(sql, r.f.columns("commits", "metadata_json", "runtime_id", "actor_kind", "actor_id", "causation_id",
 		"correlation_id", "signature_ref", "comment", "idempotency_key", "draft_hash")...), id)
 	if err == nil && !ok {
-		err = onto.Errorf(onto.Unavailable, "%s: commit %d is not planned", r.f.place.Path, id).WithHint("start again")
+		err = onto.Errorf(onto.Unavailable, "%s: the plan lacks commit %d", r.f.place.Path, id).WithHint("start again")
 	}
 	if err != nil {
 		return nil, 0, err
@@ -159,10 +157,18 @@ func (r *reading) header(id int64) (c *backend.LogCommit, was int64, err error) 
 		ID: id, Time: time.UnixMicro(row.Int(1)).UTC(), Runtime: row.Text(6), Actor: onto.Actor{Kind: onto.ActorKind(row.Text(7)), ID: row.Text(8)},
 		Causation: row.Int(9), Correlation: row.Text(10), Signature: row.Text(11), Comment: row.Text(12), IdempotencyKey: row.Text(13),
 	}}
-	if c.Causation, err = r.renumbered(c.Causation); err != nil {
+	source := mendTexts(c)
+	cause := c.Causation
+	if c.Causation, err = r.renumbered(cause); err != nil {
 		return nil, 0, err
 	}
-	var source []codec.Member
+	if c.Causation < 0 {
+		c.Causation = 0
+		source = append(source, codec.Member{Name: "causation_id", Value: strconv.AppendInt(nil, cause, 10)})
+	}
+	if r.counts != nil && len(source) > 0 {
+		r.counts.add(backend.TextsRewritten, "")
+	}
 	if was != id {
 		source = append(source, codec.Member{Name: "id", Value: strconv.AppendInt(nil, was, 10)})
 	}
@@ -176,15 +182,40 @@ func (r *reading) header(id int64) (c *backend.LogCommit, was int64, err error) 
 	if r.counts != nil && err != nil {
 		r.counts.add(backend.RowsRewritten, "commits")
 	}
+	slices.SortFunc(source, func(a, b codec.Member) int { return strings.Compare(a.Name, b.Name) })
 	c.Metadata = withSource(metadata, source)
 	return c, was, nil
+}
+
+// mendTexts makes texts of what a commit has in their place, and returns what that was. A key
+// that no draft can have is left out: mended, it might be another one.
+func mendTexts(c *backend.LogCommit) (source []codec.Member) {
+	kind := string(c.Actor.Kind)
+	for _, of := range []struct {
+		name string
+		text *string
+	}{
+		{"actor_id", &c.Actor.ID}, {"actor_kind", &kind}, {"comment", &c.Comment}, {"correlation_id", &c.Correlation}, {"draft_hash", &c.Digest},
+		{"idempotency_key", &c.IdempotencyKey}, {"runtime_id", &c.Runtime}, {"signature_ref", &c.Signature},
+	} {
+		mended := strings.ReplaceAll(strings.ToValidUTF8(*of.text, "\uFFFD"), "\x00", "")
+		if mended == *of.text {
+			continue
+		}
+		source = append(source, textMember(of.name, *of.text))
+		if *of.text = mended; of.text == &c.IdempotencyKey {
+			c.IdempotencyKey, c.Digest = "", ""
+		}
+	}
+	c.Actor.Kind = onto.ActorKind(kind)
+	return source
 }
 
 // renumbered is the id in the copy of a commit that something refers to; what refers to none
 // stays.
 func (r *reading) renumbered(was int64) (int64, error) {
-	if was == 0 || r.plan.head == r.plan.was {
-		return was, nil // without gaps
+	if was == 0 || !r.plan.gaps {
+		return was, nil
 	}
 	id, exact, err := r.plan.rank(r.ctx, r.Conn, was)
 	if err != nil || exact {
@@ -223,14 +254,14 @@ func textMember(name, text string) codec.Member {
 func withSource(metadata, source []codec.Member) json.RawMessage {
 	if len(source) > 0 {
 		at := 0
-		for at < len(metadata) && metadata[at].Name < Metadata {
+		for at < len(metadata) && metadata[at].Name < metadataMember {
 			at++
 		}
 		rest := metadata[at:]
-		if len(rest) > 0 && rest[0].Name == Metadata {
+		if len(rest) > 0 && rest[0].Name == metadataMember {
 			rest = rest[1:]
 		}
-		member := codec.Member{Name: Metadata, Value: codec.AppendObject(nil, source)}
+		member := codec.Member{Name: metadataMember, Value: codec.AppendObject(nil, source)}
 		metadata = append(append(metadata[:at:at], member), rest...)
 	}
 	if len(metadata) == 0 {
@@ -344,7 +375,7 @@ func (r *reading) lives(v *row) (bool, error) {
 // refer gives commits that fields refer to their ids in the copy: facts say which commit has
 // asserted them, and the records of folds, how far they have come.
 func (r *reading) refer(m *made) error {
-	if r.plan.head == r.plan.was || m.Op != onto.Put || m.Kind == onto.KindRelation || m.Kind == onto.KindEntity && m.Type != audit.FoldRecords {
+	if !r.plan.gaps || m.Op != onto.Put || m.Kind == onto.KindRelation || m.Kind == onto.KindEntity && m.Type != audit.FoldRecords {
 		return nil
 	}
 	members := codec.Members(m.Fields)

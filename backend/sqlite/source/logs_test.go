@@ -27,6 +27,9 @@ func TestLogs(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(file), ".log")
 		rejects := filepath.Join(t.TempDir(), "rejects")
 		f := opened(t, load(t, name, rollback), source.Options{Rename: renames(name), Rejects: rejects})
+		if err := f.KeepRejects(0, true); err != nil {
+			t.Fatal(err)
+		}
 		if got, want := described(t, f)+"rejects\n"+string(read(t, rejects)), string(read(t, file)); got != want {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}

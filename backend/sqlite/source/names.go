@@ -76,7 +76,7 @@ func (n *names) check(path string) error {
 	}
 	for _, old := range slices.Sorted(maps.Keys(n.given)) {
 		if n.used[old] == 0 {
-			return onto.Errorf(onto.Invalid, "%s: nothing that is called %.80q needs another name", path, old).
+			return onto.Errorf(onto.Invalid, "%s: there is no type or field %.80q that has to be renamed", path, old).
 				WithHint("write the name as it is in the file; one that is allowed here with its type, as Type.field, or its kind, as 'relation Type'")
 		}
 	}

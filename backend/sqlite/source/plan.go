@@ -49,16 +49,23 @@ type stamp struct {
 // span is the first and last commit of rows, as the file has them.
 type span struct{ first, last int64 }
 
+// place is a place in the order of ids, which any 64-bit integer can be.
+type place struct {
+	id    int64
+	begun bool // it is not before all ids
+}
+
 // plan is what is known of the rows of a file.
 type plan struct {
 	begun bool         // its tables have what follows
 	turn  int64        // grows whenever the plan begins anew
-	seen  [kinds]int64 // the last row of each table
+	seen  [kinds]place // the last row of each table
 
 	head     int64 // the last commit in the copy
 	was      int64 // in the file
 	wasText  string
 	wasThere bool
+	gaps     bool      // commits have other ids than in the file
 	last     time.Time // of that commit
 	first    time.Time // what stands for the time of commits before any that has one
 
@@ -68,7 +75,7 @@ type plan struct {
 func newPlan() plan {
 	p := plan{was: math.MinInt64, stamps: map[stamp]span{}}
 	for kind := range p.seen {
-		p.seen[kind] = math.MinInt64
+		p.seen[kind].id = math.MinInt64
 	}
 	return p
 }
@@ -140,7 +147,8 @@ func (f *File) follows(ctx context.Context, c *driver.Conn, p *plan) (bool, erro
 		if t == nil {
 			continue
 		}
-		n, err := c.QueryIntContext(ctx, `SELECT EXISTS (SELECT 1 FROM main.`+t.name+` WHERE id > ? AND commit_id <= ?)`, p.seen[kind], p.was)
+		n, err := c.QueryIntContext(ctx, `SELECT EXISTS (SELECT 1 FROM main.`+t.name+` WHERE id >= ?1 AND (id > ?1 OR NOT ?2) AND commit_id <= ?3)`,
+			p.seen[kind].id, p.seen[kind].begun, p.was)
 		if err != nil || n > 0 {
 			return false, err
 		}
@@ -161,9 +169,9 @@ func (f *File) scan(ctx context.Context, c *driver.Conn, kind int, p *plan, most
 		if !open {
 			return nil
 		}
-		return c.Exec(`INSERT INTO plan.runs VALUES (?, ?, ?, ?)`, commit, kind, first, p.seen[kind])
+		return c.Exec(`INSERT INTO plan.runs VALUES (?, ?, ?, ?)`, commit, kind, first, p.seen[kind].id)
 	}
-	err = c.Each(ctx, t.scan, []any{p.seen[kind], most}, func(r *driver.Rows) error {
+	err = c.Each(ctx, t.scan, []any{p.seen[kind].id, p.seen[kind].begun, most}, func(r *driver.Rows) error {
 		n++
 		id := r.Int(0)
 		at, ok := r.Vals[1].(int64)
@@ -176,7 +184,7 @@ func (f *File) scan(ctx context.Context, c *driver.Conn, kind int, p *plan, most
 			}
 			commit, first, open = at, id, true
 		}
-		p.seen[kind] = id
+		p.seen[kind] = place{id, true}
 		saw(p.stamps, stamp{kind, r.Text(2), r.Int(3)}, at)
 		return nil
 	})
@@ -194,8 +202,8 @@ func (f *File) addCommits(ctx context.Context, c *driver.Conn, p *plan) error {
 			return err
 		}
 	}
-	const list = `SELECT id, created_at, 1 FROM main.commits WHERE id > ?1
-		UNION ALL SELECT DISTINCT commit_id, NULL, 0 FROM plan.runs WHERE commit_id > ?1 ORDER BY 1, 3 DESC`
+	const list = `SELECT id, created_at, 1 FROM main.commits WHERE id >= ?1
+		UNION ALL SELECT DISTINCT commit_id, NULL, 0 FROM plan.runs WHERE commit_id >= ?1 ORDER BY 1, 3 DESC`
 	return c.Each(ctx, list, []any{p.was}, func(r *driver.Rows) error {
 		id := r.Int(0)
 		if id == p.was && p.head > 0 {
@@ -212,6 +220,7 @@ func (f *File) addCommits(ctx context.Context, c *driver.Conn, p *plan) error {
 			at = before
 		}
 		p.head, p.was, p.wasText, p.last = p.head+1, id, r.Text(1), at
+		p.gaps = p.gaps || p.head != id
 		return c.Exec(`INSERT INTO plan.log VALUES (?, ?, ?, ?)`, p.head, id, at.UnixMicro(), how)
 	})
 }
@@ -252,18 +261,10 @@ func (f *File) firstTime(ctx context.Context, c *driver.Conn, p *plan) error {
 // errFound ends a query early.
 var errFound = errors.New("found")
 
-// storedTime reads a time column. Other programs may leave out the fraction or the offset,
-// and write a space for the T; what cannot be read is the zero time.
+// storedTime reads a time column; what cannot be read is the zero time.
 func storedTime(s string) time.Time {
-	if t, err := codec.ParseTime(s); err == nil {
-		return t
-	}
-	for _, layout := range []string{"2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02 15:04:05.999999999-07:00"} {
-		if t, err := time.Parse(layout, s); err == nil && codec.CheckTime(t) == nil {
-			return t.UTC().Truncate(time.Microsecond)
-		}
-	}
-	return time.Time{}
+	t, _ := codec.ParseTimeLoosely(s)
+	return t
 }
 
 // rank is the id in the copy of a commit of the file, or of the first one after it if there

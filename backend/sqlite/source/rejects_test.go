@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/archive"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite/source"
 )
 
@@ -25,11 +27,21 @@ const bad = `
 		('Customer', 'first', '{"id": "first", "name": "F", "tags": [], "odd": 1, "more": 2}', 6, 1), ('Nothing', 'x', '{}', 6, 1);
 `
 
+// kept opens a file whose rows that cannot be stored go to another file, after a commit.
+func kept(t testing.TB, path, rejects string, since int64) *source.File {
+	t.Helper()
+	f := opened(t, path, source.Options{Rejects: rejects})
+	if err := f.KeepRejects(since, false); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // A row that cannot be stored is a delete where an older value would show otherwise, and
 // nothing where none would.
 func TestNoOlderValueShows(t *testing.T) {
 	rejects := filepath.Join(t.TempDir(), "rejects")
-	f := opened(t, load(t, "plain", rollback, bad), source.Options{Rejects: rejects})
+	f := kept(t, load(t, "plain", rollback, bad), rejects, 2)
 	var got []string
 	for e, err := range f.Log(t.Context(), 2) {
 		if err != nil {
@@ -65,12 +77,12 @@ func TestNoOlderValueShows(t *testing.T) {
 func TestRejectsAreWrittenOnce(t *testing.T) {
 	path := load(t, "plain", walClosed, bad)
 	whole := filepath.Join(t.TempDir(), "rejects")
-	lines(t, opened(t, path, source.Options{Rejects: whole}).Log(t.Context(), 0))
+	lines(t, kept(t, path, whole, 0).Log(t.Context(), 0))
 	want := string(read(t, whole))
 	for stop := range 14 {
 		rejects := filepath.Join(t.TempDir(), "rejects")
 		since, n := int64(0), 0
-		first := opened(t, path, source.Options{Rejects: rejects})
+		first := kept(t, path, rejects, 0)
 		for e, err := range first.Log(t.Context(), 0) {
 			if err != nil {
 				t.Fatal(err)
@@ -88,11 +100,11 @@ func TestRejectsAreWrittenOnce(t *testing.T) {
 			t.Fatalf("stopped after %d: got\n%s", stop, text)
 		}
 		if stop%2 == 1 && len(text) > 0 { // and the last line was not written to its end
-			if err := os.WriteFile(rejects, []byte(text+`{"kind":"entity","type":"Cus`), 0o644); err != nil {
+			if err := os.WriteFile(rejects, []byte(text+want[:20+stop]), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}
-		again := opened(t, path, source.Options{Rejects: rejects})
+		again := kept(t, path, rejects, since)
 		for _, from := range []int64{since, 0, since} {
 			lines(t, again.Log(t.Context(), from))
 			if got := string(read(t, rejects)); got != want {
@@ -102,38 +114,148 @@ func TestRejectsAreWrittenOnce(t *testing.T) {
 	}
 }
 
-// Lines that are not of this log, as those of the file before it was mended, are replaced.
-func TestRejectsOfAnotherLogAreReplaced(t *testing.T) {
-	rejects := filepath.Join(t.TempDir(), "rejects")
-	lines(t, opened(t, load(t, "unreadable", rollback), source.Options{Rejects: rejects}).Log(t.Context(), 0))
-	f := opened(t, load(t, "plain", rollback, bad), source.Options{Rejects: rejects})
+// A commit that is not read to its end leaves no rows behind that come again.
+func TestRejectsOfACommitThatFails(t *testing.T) {
+	const damaged = `ALTER TABLE relation_history ADD COLUMN onto_sum INTEGER; UPDATE relation_history SET commit_id = 4, onto_sum = 7;`
+	path, rejects := load(t, "plain", rollback, bad, damaged), filepath.Join(t.TempDir(), "rejects")
+	f := kept(t, path, rejects, 0)
+	for range 2 {
+		if err := failure(f.Log(t.Context(), 0)); !errors.Is(err, onto.Corrupt) {
+			t.Fatalf("got %v", err)
+		}
+	}
+	connect(t, path, rollback, `UPDATE relation_history SET onto_sum = NULL`).Close()
 	lines(t, f.Log(t.Context(), 0))
 	if got := strings.Count(string(read(t, rejects)), "\n"); got != 6 {
 		t.Errorf("got %d lines, want 6", got)
 	}
-	f.Close()
-	lines(t, opened(t, load(t, "plain", rollback), source.Options{Rejects: rejects}).Log(t.Context(), 0))
-	if got := read(t, rejects); len(got) > 0 {
-		t.Errorf("got %s, want nothing", got)
+}
+
+// Where the rows of the file come to be others, those that were set aside before do not stay.
+func TestRejectsOfAPlanThatChanges(t *testing.T) {
+	path, rejects := load(t, "plain", rollback, bad), filepath.Join(t.TempDir(), "rejects")
+	f := kept(t, path, rejects, 2)
+	lines(t, f.Log(t.Context(), 2))
+	connect(t, path, rollback, `INSERT INTO entity_history (entity_type, entity_key, fields_json, commit_id, schema_version_id) VALUES ('Customer', 'late', '{', 3, 1)`).Close()
+	lines(t, f.Log(t.Context(), 2))
+	whole := filepath.Join(t.TempDir(), "rejects")
+	lines(t, kept(t, path, whole, 0).Log(t.Context(), 0))
+	if got, want := string(read(t, rejects)), string(read(t, whole)); got != want || !strings.Contains(got, "late") {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 
-// A file that is none of rejected rows is not overwritten.
-func TestRejectsGoNowhereElse(t *testing.T) {
-	for _, text := range []string{"my notes", "my notes\n", "{}\n", `{"kind":"entity","commit":0}` + "\n"} {
-		rejects := written(t, []byte(text))
-		f := opened(t, load(t, "plain", rollback, bad), source.Options{Rejects: rejects})
-		err := failure(f.Log(t.Context(), 0))
-		if text == "my notes" && err == nil || !errors.Is(err, onto.Refused) || onto.HintOf(err).Text == "" {
-			t.Errorf("%q: got %v", text, err)
+// Rows after the last commit of a copy do not stay, although the log is read further. What is
+// only planned or compared writes nothing.
+func TestRejectsAreThoseOfTheCopy(t *testing.T) {
+	path, rejects := load(t, "plain", rollback, bad), filepath.Join(t.TempDir(), "rejects")
+	f := opened(t, path, source.Options{Rejects: rejects})
+	job := archive.Job{From: f, To: memory.New(nil).OpenTarget(), Until: 4}
+	copyOnce := func(fresh bool, want int) {
+		t.Helper()
+		plan, err := job.Plan(t.Context())
+		if err == nil {
+			err = f.KeepRejects(plan.Shared, fresh)
 		}
-		if got := string(read(t, rejects)); got != text {
-			t.Errorf("%q has become %q", text, got)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := job.Apply(t.Context())
+		if err == nil {
+			err = f.EndRejects(res.Until)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Count(string(read(t, rejects)), "\n"); got != want {
+			t.Errorf("got %d lines, want %d", got, want)
 		}
 	}
-	f := opened(t, load(t, "plain", rollback, bad), source.Options{Rejects: filepath.Join(t.TempDir(), "no", "such")})
-	if err := failure(f.Log(t.Context(), 0)); !errors.Is(err, onto.Unavailable) || onto.HintOf(err).Text == "" {
+	if _, err := job.Plan(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(rejects); err == nil {
+		t.Error("the plan has made the file")
+	}
+	copyOnce(true, 3)
+	before := string(read(t, rejects))
+	if got, err := job.Verify(t.Context()); err != nil || got.First != nil {
+		t.Errorf("the copy differs: %+v, error %v", got, err)
+	}
+	if got := string(read(t, rejects)); got != before {
+		t.Errorf("the comparison has written\n%s", got)
+	}
+	job.Until = 0
+	copyOnce(false, 6)
+
+	before = string(read(t, rejects))
+	kept(t, path, rejects, 2).Close() // a copy that does not begin
+	if got := string(read(t, rejects)); got != before {
+		t.Errorf("nothing was copied, and the rows are\n%s", got)
+	}
+	another := opened(t, path, source.Options{Rejects: rejects})
+	if err := another.KeepRejects(0, true); !errors.Is(err, onto.Refused) || onto.HintOf(err).Text == "" {
+		t.Errorf("a fresh copy: got %v", err)
+	}
+	if err := another.KeepRejects(6, false); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.KeepRejects(6, false); !errors.Is(err, onto.Refused) {
+		t.Errorf("two at once: got %v", err)
+	}
+	if err := failure(another.Log(t.Context(), 0)); err != nil {
+		t.Errorf("read from the beginning: got %v", err)
+	}
+}
+
+// A file that is none of rejected rows of the source is left as it is.
+func TestRejectsGoNowhereElse(t *testing.T) {
+	path, rejects := load(t, "plain", rollback, bad), filepath.Join(t.TempDir(), "rejects")
+	lines(t, kept(t, path, rejects, 0).Log(t.Context(), 0))
+	good := string(read(t, rejects))
+	first, _, _ := strings.Cut(good, "\n")
+	for _, text := range []string{
+		"my notes", "my notes\n", "{}\n", "{", `{"kind":"entity","commit":0}` + "\n", "\n", good + "my notes", good + "my notes\n", good + "\n" + good, good + good,
+		first[:12], strings.Repeat("x", 1<<20), strings.Replace(first, `"commit":3`, `"commit":x`, 1) + "\n", strings.ReplaceAll(good, `{"origin":"original-`, `{"origin":"other-`),
+	} {
+		rejects := written(t, []byte(text))
+		_, err := source.Open(t.Context(), path, &source.Options{Rejects: rejects})
+		if !errors.Is(err, onto.Refused) || onto.HintOf(err).Text == "" || !strings.Contains(err.Error(), "it is left as it is") {
+			t.Errorf("%.80q: got %v", text, err)
+		}
+		if got := string(read(t, rejects)); got != text {
+			t.Errorf("%.80q has become %.80q", text, got)
+		}
+	}
+	f := opened(t, path, source.Options{Rejects: written(t, []byte(first))}) // of a commit that the copy has
+	if err := f.KeepRejects(3, false); !errors.Is(err, onto.Refused) {
+		t.Errorf("a row that is cut off: got %v", err)
+	}
+	f = opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "no", "such")})
+	if err := f.KeepRejects(0, true); !errors.Is(err, onto.Unavailable) || onto.HintOf(err).Text == "" {
 		t.Errorf("no directory: got %v", err)
+	}
+	if _, err := source.Open(t.Context(), path, &source.Options{Rejects: t.TempDir()}); !errors.Is(err, onto.Refused) {
+		t.Errorf("a directory: got %v", err)
+	}
+}
+
+// The source, and what SQLite keeps beside it, is not written to by any of its names.
+func TestRejectsAreNotTheSource(t *testing.T) {
+	path := load(t, "plain", walInUse, bad)
+	dir := filepath.Dir(path)
+	link, hard, toLink, folder := filepath.Join(dir, "link"), filepath.Join(dir, "hard"), filepath.Join(dir, "to-journal"), filepath.Join(t.TempDir(), "folder")
+	for _, err := range []error{os.Symlink(path, link), os.Link(path+"-wal", hard), os.Symlink(filepath.Base(path)+"-journal", toLink), os.Symlink(dir, folder)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rejects := range []string{path, path + "-wal", path + "-shm", path + "-journal", link, hard, toLink, filepath.Join(folder, filepath.Base(path)+"-journal")} {
+		for _, from := range []string{path, link} {
+			if _, err := source.Open(t.Context(), from, &source.Options{Rejects: rejects}); !errors.Is(err, onto.Invalid) || onto.HintOf(err).Text == "" {
+				t.Errorf("%s of %s: got %v", rejects, from, err)
+			}
+		}
 	}
 }
 

@@ -37,6 +37,16 @@ func (c counts) notes() []backend.LogNote {
 	return list
 }
 
+// inOrder orders notes by code.
+func inOrder(notes []backend.LogNote) []backend.LogNote {
+	codes := []backend.NoteCode{backend.EventsStay, backend.ClaimsStay, backend.WorkStays, backend.CommitsRenumbered, backend.TimesRaised, backend.CommitsAdded,
+		backend.TextsRewritten, backend.RowsRewritten, backend.KeysRewritten, backend.NamesChanged, backend.RowsDropped, backend.RowsRejected, backend.UpgraderLacking}
+	slices.SortStableFunc(notes, func(a, b backend.LogNote) int {
+		return cmp.Compare(slices.Index(codes, a.Code), slices.Index(codes, b.Code))
+	})
+	return notes
+}
+
 // sized is what was found about the versions after a commit, up to another one.
 type sized struct {
 	turn, until     int64
@@ -96,7 +106,7 @@ func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, 
 	if err != nil {
 		return size, err
 	}
-	size.Notes = slices.Concat(size.Notes, changed, s.counts.notes(), m.types.names.notes(), m.types.lacking())
+	size.Notes = inOrder(slices.Concat(size.Notes, changed, s.counts.notes(), m.types.names.notes(), m.types.lacking()))
 	size.Scratch, err = f.scratch()
 	return size, err
 }

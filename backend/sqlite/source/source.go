@@ -37,9 +37,10 @@ type Options struct {
 	// copy.
 	Upgraders []backend.TypeUpgrader
 
-	// Rejects is a file to which rows go that cannot be stored, as JSON lines; "" stops at
-	// the first such row. A delete stands in their place where an older value would show
-	// otherwise.
+	// Rejects is a file for rows that cannot be stored, as JSON lines; "" stops at the first
+	// such row. A delete stands in their place where an older value would show otherwise.
+	// Nothing is written to it before [File.KeepRejects]. It is a file of its own: one that
+	// has anything but such lines of the same source is refused.
 	Rejects string
 
 	// Scratch is a directory for a private copy of the file, and for what is noted about
@@ -82,9 +83,6 @@ func Open(ctx context.Context, path string, o *Options) (*File, error) {
 		return nil, err
 	}
 	f := &File{place: p, opts: *o, plan: newPlan(), sizes: map[int64]*sized{}}
-	if o.Rejects != "" {
-		f.rejects = &rejects{path: o.Rejects}
-	}
 	if err := f.open(ctx); err != nil {
 		f.Close()
 		return nil, driver.Wrap(path, err)
@@ -107,13 +105,39 @@ func (f *File) open(ctx context.Context) error {
 	if err == nil {
 		err = s.close()
 	}
+	if err != nil || f.opts.Rejects == "" {
+		return err
+	}
+	if IsAt(f.opts.Rejects, f.place.Path) {
+		return onto.Errorf(onto.Invalid, "--rejects %s: this is the source, or belongs to it", f.opts.Rejects).WithHint("name a file of its own")
+	}
+	f.rejects, err = newRejects(f.opts.Rejects, f.origin)
 	return err
 }
 
-// Found is what the file is.
-func (f *File) Found() Found { return f.found }
+// KeepRejects opens the file that [Options.Rejects] names. From then on [File.Log] puts the
+// rows there that it sets aside from commits after one: the rows of a commit are durable
+// before the commit is yielded, and are there once, however often the log is read. What the
+// file has of later commits is replaced, and what it has of that commit and earlier ones
+// stays. For a fresh copy, a file that has rows is refused: they are those of another copy.
+// No other process can write to the file meanwhile.
+func (f *File) KeepRejects(since int64, fresh bool) error {
+	if f.rejects == nil {
+		return nil
+	}
+	return f.rejects.keep(since, fresh)
+}
 
-// Close releases everything. Sequences under way have ended.
+// EndRejects ends that. It removes the rows of commits after one from the file: a log can be
+// read further than it is copied.
+func (f *File) EndRejects(until int64) error {
+	if f.rejects == nil {
+		return nil
+	}
+	return f.rejects.finish(until)
+}
+
+// Close releases everything. All sequences must have ended before.
 func (f *File) Close() error {
 	return errors.Join(f.rejects.close(), f.place.Close())
 }

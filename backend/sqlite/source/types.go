@@ -242,7 +242,7 @@ func (t *types) learn(given []backend.TypeUpgrader) error {
 		g := &given[i]
 		at := slices.IndexFunc(t.list, func(of *typ) bool { return of.name.Name == g.Type && (g.Kind == "" || of.name.Kind == g.Kind) })
 		if at < 0 || g.Version < 2 || g.Version > len(t.list[at].versions) {
-			return onto.Errorf(onto.Invalid, "there is no step to version %d of %s that an upgrader could be for", g.Version, g.Type).
+			return onto.Errorf(onto.Invalid, "%s has no version %d that follows another one", g.Type, g.Version).
 				WithHint("the plan of the copy names the steps that lack one")
 		}
 		v := &t.list[at].versions[g.Version-1]

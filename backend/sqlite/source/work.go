@@ -105,7 +105,7 @@ func (w *Work) open(ctx context.Context) error {
 	return nil
 }
 
-// Close releases everything. Sequences under way have ended.
+// Close releases everything. All sequences must have ended before.
 func (w *Work) Close() error { return w.place.Close() }
 
 // workBatch is how many items are read at once. What another program writes meanwhile need
@@ -153,10 +153,11 @@ func (w *Work) batch(ctx context.Context, c *driver.Conn, last *int64, again boo
 			return nil, onto.Errorf(onto.Stale, "%s: its tables were changed while they were read", w.place.Path).WithHint("start again")
 		}
 	}
+	var names []string
 	columns := []string{"rowid"}
 	for _, of := range workcsv.Columns() {
 		if of != "onto_scope" { // the key says it
-			columns = append(columns, w.asText(of)+" AS "+of)
+			names, columns = append(names, of), append(columns, w.asText(of))
 		}
 	}
 	sql := `SELECT ` + strings.Join(columns, ", ") + ` FROM main.work_items WHERE rowid > ? ORDER BY rowid LIMIT ` + fmt.Sprint(workBatch)
@@ -166,9 +167,9 @@ func (w *Work) batch(ctx context.Context, c *driver.Conn, last *int64, again boo
 	err = c.Each(ctx, sql, []any{*last}, func(r *driver.Rows) error {
 		*last = r.Int(0)
 		row := &workcsv.Row{}
-		for i, name := range columns[1:] {
+		for i, name := range names {
 			if !r.Null(i + 1) {
-				row.Set(name[strings.LastIndex(name, " ")+1:], r.Text(i+1))
+				row.Set(name, r.Text(i+1))
 			}
 		}
 		list = append(list, WorkRow{Row: row})

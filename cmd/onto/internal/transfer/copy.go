@@ -42,8 +42,9 @@ FROM may also be a SQLite file of the original Ontologia, of both its engines, o
 earlier format of this program. Such a file is only read, also while its program writes
 to it, and nothing is left beside it. Names that are refused here are changed with
 --rename. A row that cannot be stored here ends the copy; with --rejects it goes to a
-file as it was, and its identity counts as deleted from then on. A type that the original
-has migrated has no upgrader: with --upgraders its past is read as the type is now.
+file as it was, and its identity counts as deleted from then on. Each copy has a file of
+its own for them. A type that the original has migrated has no upgrader: with --upgraders
+its past is read as the type is now.
 
 A copy is durable in batches. If it is interrupted, TO cannot be used as a store; the
 same command goes on where it ended, and to give it up, remove TO. A copy that is
@@ -199,11 +200,17 @@ func (k *copying) makeTarget(ctx context.Context) error {
 	there, err := k.OpenAt(ctx, place.Examining, k.target, k.cfg)
 	switch {
 	case err == nil:
-		k.Shut(there)
+		err := k.keepRejects(ctx, there)
+		if k.Shut(there); err != nil {
+			return err
+		}
 	case onto.CodeOf(err) == onto.Uninitialized:
 		k.About(k.source)
 		k.archive.To = memory.New(nil).OpenTarget()
 		if _, err := k.archive.Plan(ctx); err != nil {
+			return err
+		}
+		if err := k.keepRejects(ctx, nil); err != nil {
 			return err
 		}
 	default:
@@ -256,6 +263,9 @@ func (k *copying) run(ctx context.Context) error {
 	}
 	res, err := k.archive.Apply(ctx)
 	done()
+	if err == nil {
+		err = k.endRejects(res)
+	}
 	if err != nil {
 		return k.interrupted(err, res)
 	}

@@ -22,6 +22,7 @@ func wordsOfNotes() map[backend.NoteCode]noteWords {
 		backend.CommitsRenumbered: {"changed", "commit has another id", "commits have other ids"},
 		backend.TimesRaised:       {"changed", "commit has a later time, since its own is before that of the commit before", "commits have later times, since theirs are before those of the commits before"},
 		backend.CommitsAdded:      {"changed", "commit is made for rows that have none", "commits are made for rows that have none"},
+		backend.TextsRewritten:    {"changed", "commit has an invalid text or a negative cause, which is repaired", "commits have invalid texts or negative causes, which are repaired"},
 		backend.RowsRewritten:     {"changed", "row is written otherwise and means the same, of", "rows are written otherwise and mean the same, of"},
 		backend.KeysRewritten:     {"changed", "key of a float or bool becomes text, of", "keys of floats or bools become text, of"},
 		backend.NamesChanged:      {"changed", "name, as --rename says:", "names, as --rename says:"},

@@ -6,12 +6,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/archive"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/source"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
@@ -28,7 +30,7 @@ type sourceFlags struct {
 func (f *sourceFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.rename, "rename", nil, "give a name that is not allowed here another one, `OLD=NEW`; may be repeated")
-	flags.StringVar(&f.rejects, "rejects", "", "set rows aside that cannot be stored here, in this `FILE`")
+	flags.StringVar(&f.rejects, "rejects", "", "set rows aside that cannot be stored here, in this `FILE`, which is for this copy alone")
 	flags.StringVar(&f.upgraders, "upgraders", "", "upgraders `FILE`, for types that the original has migrated")
 }
 
@@ -97,8 +99,11 @@ func (k *copying) openFile(ctx context.Context) (backend.LogSource, error) {
 		}
 		o.Rename[old] = name
 	}
-	var err error
-	if o.Upgraders, err = readUpgraders(k.upgraders); err != nil {
+	err := k.checkRejects()
+	if err == nil {
+		o.Upgraders, err = readUpgraders(k.upgraders)
+	}
+	if err != nil {
 		return nil, err
 	}
 	f, err := source.Open(ctx, k.source.Path, o)
@@ -107,6 +112,52 @@ func (k *copying) openFile(ctx context.Context) (backend.LogSource, error) {
 	}
 	k.released = append(k.released, f)
 	return f, nil
+}
+
+// checkRejects refuses to put rows into the target.
+func (k *copying) checkRejects() error {
+	if k.rejects == "" {
+		return nil
+	}
+	dir, isDir := strings.CutPrefix(k.target.Lake.String(), "file://")
+	if k.target.IsLake() && isDir && source.IsBelow(k.rejects, filepath.FromSlash(dir)) || !k.target.IsLake() && source.IsAt(k.rejects, k.target.Path) {
+		return onto.Errorf(onto.Invalid, "--rejects %s: this is the target, or belongs to it", k.rejects).WithHint("name a file of its own")
+	}
+	return nil
+}
+
+// keepRejects begins to write rows that are set aside, for the commits that a target lacks;
+// nil is a target that is not there.
+func (k *copying) keepRejects(ctx context.Context, target backend.Backend) error {
+	f, ok := k.archive.From.(*source.File)
+	if !ok {
+		return nil
+	}
+	if target == nil {
+		return f.KeepRejects(0, true)
+	}
+	to, err := asArchive(target, k.target)
+	if err != nil {
+		return err
+	}
+	head, err := to.LogHead(ctx)
+	if err != nil {
+		return err
+	}
+	state, err := to.CopyState(ctx)
+	if err != nil {
+		return err
+	}
+	return f.KeepRejects(head, head == 0 && !state.Unfinished)
+}
+
+// endRejects ends that when the copy is complete. After an error the rows stay, since a batch
+// that rests on them may be durable nevertheless; the next copy removes what it does not need.
+func (k *copying) endRejects(res *archive.Result) error {
+	if f, ok := k.archive.From.(*source.File); ok {
+		return f.EndRejects(res.Until)
+	}
+	return nil
 }
 
 // readUpgraders reads an upgraders file for types that were migrated without.
