@@ -100,7 +100,7 @@ func may() map[string][]string {
 		"backend/lake/bucket/file":         {".", "backend/lake/bucket", "internal/flock", "internal/volume"},
 		"backend/lake/bucket/filetest":     {"backend/lake/bucket/file", "internal/effort"},
 		"backend/lake/bucket/memory":       {".", "backend/lake/bucket"},
-		"backend/lake/bucket/probe":        {"backend/lake/bucket", "internal/backoff"},
+		"backend/lake/bucket/probe":        {".", "backend/lake/bucket", "internal/backoff"},
 		"backend/lake/bucket/s3/s3fake":    {"github.com/johannesboyne/gofakes3"},
 		"backend/lake/bucket/s3/versitygw": {},
 		"backend/lake/bucket/s3":           {".", "backend/lake/bucket", "internal/backoff", "github.com/aws"},

@@ -104,7 +104,7 @@ func TestLogIsNotWalked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(fresh.rounds.list); n == 0 || n > recentRounds || fresh.rounds.size > recentCommits {
-		t.Errorf("%d rounds with %d commits are kept", n, fresh.rounds.size)
+	if n := len(fresh.recent.list); n == 0 || n > maxRecentRounds || fresh.recent.size > maxRecentCommits {
+		t.Errorf("%d rounds with %d commits are kept", n, fresh.recent.size)
 	}
 }

@@ -29,7 +29,7 @@ type Log struct {
 	set Settings
 	bad badObjects
 
-	rounds rounds // that were read lately
+	recent recentRounds
 
 	mu  sync.Mutex // guards tip
 	tip *Tip       // the newest head that was seen; nil before the first

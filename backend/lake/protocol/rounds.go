@@ -146,14 +146,14 @@ func (l *Log) RoundOf(ctx context.Context, t *Tip, commit int64) (*Manifest, err
 	if err != nil || m != nil {
 		return m, err
 	}
-	if m = l.rounds.of(entry.Path, commit); m != nil {
+	if m = l.recent.of(entry.Path, commit); m != nil {
 		return m, nil
 	}
 	if m, err = l.readManifest(ctx, entry.Path, t.Head.StoreID); err == nil && (m.First > commit || m.CommitID < commit) {
 		err = Damaged(entry.Path, "commit %d is not in it", commit)
 	}
 	if err == nil {
-		l.rounds.keep(m)
+		l.recent.keep(m)
 	}
 	return m, err
 }
