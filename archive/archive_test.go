@@ -415,7 +415,7 @@ func TestDamagedSource(t *testing.T) {
 		_, to := target(t)
 		_, err := (&archive.Job{From: &altered{from.b, c.alter}, To: to}).Apply(t.Context())
 		wantError(t, err, c.code, c.want)
-		if size, err := to.LogSize(t.Context(), 0); err != nil || size.Head != 0 {
+		if size, err := to.LogSize(t.Context(), 0, backend.Head); err != nil || size.Head != 0 {
 			t.Errorf("%s: got the head %d and error %v, want an empty target", c.name, size.Head, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/archive"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
 )
@@ -75,12 +76,12 @@ func TestUntilBeforeDamage(t *testing.T) {
 			}
 			_, err = (&archive.Job{From: from, To: to}).Apply(t.Context())
 			damaged("in one batch", err)
-			if size, err := to.LogSize(t.Context(), 0); err != nil || size.Head != 0 {
+			if size, err := to.LogSize(t.Context(), 0, backend.Head); err != nil || size.Head != 0 {
 				t.Errorf("in one batch: got the head %d and error %v, want an empty target", size.Head, err)
 			}
 			_, err = (&archive.Job{From: from, To: to, Batch: 2}).Apply(t.Context())
 			damaged("in several", err)
-			if size, err := to.LogSize(t.Context(), 0); onto.CodeOf(err) != "" || size.Head != 4 {
+			if size, err := to.LogSize(t.Context(), 0, backend.Head); onto.CodeOf(err) != "" || size.Head != 4 {
 				t.Errorf("in several: got the head %d and error %v, want the commits up to 4", size.Head, err)
 			}
 			until := &archive.Job{From: from, To: to, Until: 5}

@@ -50,7 +50,7 @@ type Plan struct {
 	Types  int    // versions of types that the copy will have
 
 	Commits  int64 // to be copied
-	Versions int64 // to be copied; those up to the head of the source, if the copy ends before it
+	Versions int64 // to be copied
 	Bytes    int64 // of these versions, estimated
 	Scratch  int64 // bytes of temporary files that reading the log needs
 
@@ -133,7 +133,7 @@ func (j *Job) begin(ctx context.Context) (*run, error) {
 	if err := r.checkPrefix(ctx); err != nil {
 		return nil, err
 	}
-	size, err := j.From.LogSize(ctx, r.head)
+	size, err := j.From.LogSize(ctx, r.head, r.plan.Until)
 	if err != nil {
 		return nil, err
 	}

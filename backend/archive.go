@@ -26,8 +26,9 @@ type LogSource interface {
 	// LogHead returns the number of the newest commit; 0 if there is none.
 	LogHead(ctx context.Context) (int64, error)
 
-	// LogSize tells how long the log after a commit is, without reading all of it.
-	LogSize(ctx context.Context, since int64) (LogSize, error)
+	// LogSize tells how long the log after a commit and up to another one is, without
+	// reading all of it; Head stands for the newest.
+	LogSize(ctx context.Context, since, until int64) (LogSize, error)
 
 	// Log yields the commits after one, oldest first, up to the newest as of the start of
 	// the iteration: an entry for the commit, then one for each of its versions, in order

@@ -24,6 +24,7 @@ func logStories() []archiveTale {
 		{"types without commits leave the log alone", logTypes},
 		{"a log has one origin", logOrigin},
 		{"a log tells how long it is", logSize},
+		{"a log tells how long a part of it is", logSizeOfParts},
 		{"a log tells what stays behind", logNotes},
 		{"a log that is stopped early holds nothing", logStopped},
 		{"a log whose consumer panics holds nothing", logPanics},
@@ -59,7 +60,7 @@ func logEmpty(s *archiveStory) {
 			s.Errorf("log since %d: got %d entries before the error", since, n)
 		}
 	}
-	size, err := s.archive.LogSize(s.ctx, 0)
+	size, err := s.archive.LogSize(s.ctx, 0, backend.Head)
 	s.must(err)
 	if size.Head != 0 || size.Commits != 0 || size.Versions != 0 {
 		s.Errorf("size: got %+v, want nothing", size)
@@ -85,7 +86,7 @@ func logSince(s *archiveStory) {
 	for _, since := range []int64{5, 6, 1 << 40, -1} {
 		_, err := s.logError(s.ctx, since)
 		s.wantCode(fmt.Sprint("log since ", since), err, onto.NotFound)
-		_, err = s.archive.LogSize(s.ctx, since)
+		_, err = s.archive.LogSize(s.ctx, since, backend.Head)
 		s.wantCode(fmt.Sprint("size since ", since), err, onto.NotFound)
 	}
 	s.reopen()
@@ -227,7 +228,7 @@ func logPurged(s *archiveStory) {
 	s.register(testSchemas()...)
 	s.commit(stamped(put(city("rome"), 3), 2))
 	s.wantLines("after the type began again", got(), append(want, "#4 1", "  City rome"))
-	size, err := s.archive.LogSize(s.ctx, 0)
+	size, err := s.archive.LogSize(s.ctx, 0, backend.Head)
 	s.must(err)
 	if size.Versions != 3 || size.Commits != 4 {
 		s.Errorf("size: got %+v, want 4 commits with 3 versions", size)
@@ -331,7 +332,7 @@ func logCancelled(s *archiveStory) {
 		s.Errorf("cancelled before it is read: got %d entries and error %v, want %v at once", len(lines), err, context.Canceled)
 	}
 	_, err := s.archive.Origin(cancelled)
-	_, err2 := s.archive.LogSize(cancelled, 0)
+	_, err2 := s.archive.LogSize(cancelled, 0, backend.Head)
 	_, err3 := s.archive.CopyState(cancelled)
 	for name, err := range map[string]error{"origin": err, "size": err2, "copy state": err3} {
 		if !errors.Is(err, context.Canceled) {
@@ -434,7 +435,7 @@ func logClosed(s *archiveStory) {
 	s.commit(put(person("ada"), 1))
 	s.must(s.Close())
 	_, errs := s.archive.Origin(s.ctx)
-	_, size := s.archive.LogSize(s.ctx, 0)
+	_, size := s.archive.LogSize(s.ctx, 0, backend.Head)
 	_, log := s.logError(s.ctx, 0)
 	_, state := s.archive.CopyState(s.ctx)
 	restore := s.archive.Restore(s.ctx, &backend.Restoration{Since: 1, Copy: func() backend.CopyState { return backend.CopyState{} }})

@@ -35,7 +35,7 @@ func (s *archiveStory) wantUnfinished(what string, b backend.Backend) {
 	s.Helper()
 	plain := s.through(b).asArchive()
 	errs := plain.attempts()
-	_, errs["LogSize"] = plain.archive.LogSize(s.ctx, 0)
+	_, errs["LogSize"] = plain.archive.LogSize(s.ctx, 0, backend.Head)
 	_, errs["Log"] = plain.logError(s.ctx, 0)
 	_, errs["CopyState"] = plain.archive.CopyState(s.ctx)
 	if l, ok := backend.As[backend.Leaser](b); ok {

@@ -292,7 +292,7 @@ func (c *copying) sameLogs(last int64) {
 	if !slices.Equal(got, want) {
 		c.Fatalf("the log up to commit %d\n got: %s\nwant: %s", last, strings.Join(got, "\n      "), strings.Join(want, "\n      "))
 	}
-	size, err := c.archive().LogSize(context.WithoutCancel(c.Context()), 0)
+	size, err := c.archive().LogSize(context.WithoutCancel(c.Context()), 0, backend.Head)
 	versions := int64(0)
 	for _, line := range got {
 		if strings.HasPrefix(line, " ") {

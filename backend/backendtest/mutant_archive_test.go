@@ -79,8 +79,8 @@ func (b archived) Origin(ctx context.Context) (string, error) { return b.archive
 
 func (b archived) LogHead(ctx context.Context) (int64, error) { return b.archive().LogHead(ctx) }
 
-func (b archived) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
-	return b.archive().LogSize(ctx, since)
+func (b archived) LogSize(ctx context.Context, since, until int64) (backend.LogSize, error) {
+	return b.archive().LogSize(ctx, since, until)
 }
 
 func (b archived) Log(ctx context.Context, since int64) entries { return b.archive().Log(ctx, since) }

@@ -40,25 +40,26 @@ func (b *Backend) LogHead(ctx context.Context) (int64, error) {
 }
 
 // LogSize implements [backend.LogSource]. It reads the ends of the largest files and, if
-// versions were purged or since is not 0, the manifests.
-func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
+// versions were purged or it is about a part of the log, the manifests.
+func (b *Backend) LogSize(ctx context.Context, since, until int64) (backend.LogSize, error) {
 	s, err := b.newestShelf(ctx)
 	if err != nil {
 		return backend.LogSize{}, err
 	}
 	head := s.Tip.Head.CommitID
-	if since < 0 || since > head {
-		return backend.LogSize{}, refusal.NoCommit(since, head)
+	until, err = refusal.LogSpan(since, until, head)
+	if err != nil {
+		return backend.LogSize{}, err
 	}
-	size := backend.LogSize{Head: head, Commits: head - since}
-	if size.Versions, err = b.versionsSince(ctx, s, since); err != nil {
+	size := backend.LogSize{Head: head, Commits: until - since}
+	if size.Versions, err = b.versionsIn(ctx, s, since, until); err != nil {
 		return backend.LogSize{}, err
 	}
 	unfolds := b.unfolding(ctx, s)
-	for w := range logWindows(s, since, head, b.opts.StreamBytes/2) {
+	for w := range logWindows(s, since, until, b.opts.StreamBytes/2) {
 		var bytes, memory float64
 		for f := range w.files() {
-			of := float64(f.Bytes) * unfolds(f) * float64(min(f.Last, head)-max(f.First-1, since)) / float64(f.Last-f.First+1)
+			of := float64(f.Bytes) * unfolds(f) * float64(min(f.Last, until)-max(f.First-1, since)) / float64(f.Last-f.First+1)
 			bytes += of
 			memory += of + float64(f.Rows*rowMemory)
 		}
@@ -70,9 +71,9 @@ func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, er
 	return size, ctx.Err()
 }
 
-// versionsSince counts the versions after a commit that were not purged.
-func (b *Backend) versionsSince(ctx context.Context, s *protocol.Shelf, since int64) (n int64, err error) {
-	if since == 0 && len(s.Types.Purged) == 0 {
+// versionsIn counts the versions after a commit and up to another one that were not purged.
+func (b *Backend) versionsIn(ctx context.Context, s *protocol.Shelf, since, until int64) (n int64, err error) {
+	if since == 0 && until == s.Tip.Head.CommitID && len(s.Types.Purged) == 0 {
 		for _, files := range s.Files {
 			for i := range files {
 				n += files[i].Rows
@@ -80,7 +81,7 @@ func (b *Backend) versionsSince(ctx context.Context, s *protocol.Shelf, since in
 		}
 		return n, nil
 	}
-	for id, m := range commitsOf(ctx, b.log, s.Tip, since, s.Tip.Head.CommitID, false, &err) {
+	for id, m := range commitsOf(ctx, b.log, s.Tip, since, until, false, &err) {
 		for _, t := range m.Commits[id-m.First].Touched {
 			if t.Version > s.Types.Purged[t.TypeName()] {
 				n += int64(t.Operations)

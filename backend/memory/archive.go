@@ -30,19 +30,20 @@ func (b *Backend) LogHead(ctx context.Context) (int64, error) {
 }
 
 // LogSize implements [backend.LogSource].
-func (b *Backend) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
+func (b *Backend) LogSize(ctx context.Context, since, until int64) (backend.LogSize, error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	if err := b.usable(ctx); err != nil {
 		return backend.LogSize{}, err
 	}
 	now := b.store.log
-	if since < 0 || since > now.head() {
-		return backend.LogSize{}, refusal.NoCommit(since, now.head())
+	until, err := refusal.LogSpan(since, until, now.head())
+	if err != nil {
+		return backend.LogSize{}, err
 	}
-	size := backend.LogSize{Head: now.head(), Commits: now.head() - since, Notes: b.store.notes()}
+	size := backend.LogSize{Head: now.head(), Commits: until - since, Notes: b.store.notes()}
 	for _, v := range now.versions {
-		if v.Commit > since {
+		if v.Commit > since && v.Commit <= until {
 			size.Versions++
 			size.Bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields))
 		}

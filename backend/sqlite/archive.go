@@ -44,17 +44,15 @@ func (b *Backend) LogHead(ctx context.Context) (head int64, err error) {
 
 // LogSize implements [backend.LogSource]. Versions are counted in the indexes on their
 // commits; their bytes are estimated from some of them.
-func (b *Backend) LogSize(ctx context.Context, since int64) (size backend.LogSize, err error) {
+func (b *Backend) LogSize(ctx context.Context, since, until int64) (size backend.LogSize, err error) {
 	err = b.reader.read(ctx, func(r *reading) error {
-		if since < 0 || since > r.Head {
-			return refusal.NoCommit(since, r.Head)
-		}
-		size.Head = r.Head
-		if size.Commits, err = r.QueryInt(`SELECT count(*) FROM commits WHERE id > ?`, since); err != nil {
+		until, err := refusal.LogSpan(since, until, r.Head)
+		if err != nil {
 			return err
 		}
+		size.Head, size.Commits = r.Head, until-since
 		for _, t := range b.tables {
-			n, bytes, err := r.logSize(t, since)
+			n, bytes, err := r.logSize(t, since, until)
 			if err != nil {
 				return err
 			}
@@ -71,8 +69,8 @@ func (b *Backend) LogSize(ctx context.Context, since int64) (size backend.LogSiz
 const sampled = 256
 
 // logSize counts the versions of a kind after a commit, and estimates their bytes.
-func (r *reading) logSize(t *layout.Table, since int64) (n, bytes int64, err error) {
-	n, err = r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s INDEXED BY %s WHERE commit_id > ?`, t.History, t.HistoryIndexes[1]), since)
+func (r *reading) logSize(t *layout.Table, since, until int64) (n, bytes int64, err error) {
+	n, err = r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM %s INDEXED BY %s WHERE commit_id > ? AND commit_id <= ?`, t.History, t.HistoryIndexes[1]), since, until)
 	if err != nil || n == 0 {
 		return 0, 0, err
 	}
@@ -81,10 +79,10 @@ func (r *reading) logSize(t *layout.Table, since int64) (n, bytes int64, err err
 		size += " + octet_length(h." + c + ")"
 	}
 	mean, err := r.QueryInt(fmt.Sprintf(`WITH RECURSIVE ends(first, last) AS (
-			SELECT (SELECT id FROM %[1]s WHERE commit_id > ? ORDER BY commit_id LIMIT 1), (SELECT max(id) FROM %[1]s)),
+			SELECT (SELECT id FROM %[1]s WHERE commit_id > ? ORDER BY commit_id LIMIT 1), (SELECT id FROM %[1]s WHERE commit_id <= ? ORDER BY commit_id DESC LIMIT 1)),
 		step(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM step WHERE i < %[2]d)
 		SELECT CAST(round(avg(%[3]s)) AS INTEGER) FROM ends, step JOIN %[1]s h ON h.id =
-			(SELECT min(s.id) FROM %[1]s s WHERE s.id >= first + (last - first) * i / %[2]d)`, t.History, sampled-1, size), since)
+			(SELECT min(s.id) FROM %[1]s s WHERE s.id >= first + (last - first) * i / %[2]d)`, t.History, sampled-1, size), since, until)
 	return n, n * mean, err
 }
 

@@ -68,7 +68,7 @@ func TestPlansOfLogs(t *testing.T) {
 	b := open(t, path, nil)
 	b.OnPrepare(func(sql string) { statements = append(statements, sql) })
 	entries(t, b, 1)
-	if _, err := b.LogSize(t.Context(), 1); err != nil {
+	if _, err := b.LogSize(t.Context(), 1, backend.Head); err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
@@ -110,7 +110,7 @@ func TestLogSize(t *testing.T) {
 	if _, err := b.Enqueue(t.Context(), []onto.WorkItem{newItem("i1 s"), newItem("i2 s")}); err != nil {
 		t.Fatal(err)
 	}
-	size, err := b.LogSize(t.Context(), 0)
+	size, err := b.LogSize(t.Context(), 0, backend.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,10 +122,10 @@ func TestLogSize(t *testing.T) {
 	if !slices.Equal(size.Notes, want) {
 		t.Errorf("notes\n got: %+v\nwant: %+v", size.Notes, want)
 	}
-	if size, err = b.LogSize(t.Context(), 3); err != nil || size.Commits != 1 || size.Versions != 2 {
+	if size, err = b.LogSize(t.Context(), 3, backend.Head); err != nil || size.Commits != 1 || size.Versions != 2 {
 		t.Errorf("after commit 3: got %+v, error %v", size, err)
 	}
-	if _, err = b.LogSize(t.Context(), 5); onto.CodeOf(err) != onto.NotFound {
+	if _, err = b.LogSize(t.Context(), 5, backend.Head); onto.CodeOf(err) != onto.NotFound {
 		t.Errorf("after a commit that does not exist: got %v, want NotFound", err)
 	}
 }

@@ -110,7 +110,7 @@ func wantNothing(t *testing.T, b *sqlite.Backend) {
 		"schemas":  func() error { _, err := b.Schemas(ctx); return err },
 		"describe": func() error { _, err := b.Describe(ctx, true); return err },
 		"origin":   func() error { _, err := b.Origin(ctx); return err },
-		"size":     func() error { _, err := b.LogSize(ctx, 0); return err },
+		"size":     func() error { _, err := b.LogSize(ctx, 0, backend.Head); return err },
 		"state":    func() error { _, err := b.CopyState(ctx); return err },
 		"leases":   func() error { _, err := b.Leases(ctx); return err },
 		"append": func() error {

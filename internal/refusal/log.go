@@ -11,6 +11,21 @@ import (
 
 // The errors for a log that cannot be appended to a store as it is.
 
+// LogSpan returns the last commit of a part of a log with a head. It fails with NotFound if
+// there is no such part.
+func LogSpan(since, until, head int64) (int64, error) {
+	if since < 0 || since > head {
+		return 0, NoCommit(since, head)
+	}
+	if until == backend.Head {
+		return head, nil
+	}
+	if until < since || until > head {
+		return 0, NoCommit(until, head)
+	}
+	return until, nil
+}
+
 // LogGap is the error for a commit that does not follow the one before.
 func LogGap(got, want int64) error {
 	return onto.Errorf(onto.Invalid, "the log continues with commit %d, and %d comes next", got, want).

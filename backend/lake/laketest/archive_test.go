@@ -138,7 +138,7 @@ func TestLogOfAnyFiles(t *testing.T) {
 		}
 		wantLog(t, "the copy", target, 0, want)
 		wantNoFindings(t, target)
-		size, err := target.LogSize(t.Context(), 0)
+		size, err := target.LogSize(t.Context(), 0, backend.Head)
 		if err != nil || size.Versions != int64(len(want)-23) || size.Commits != 23 || (size.Scratch > 0) != (streamBytes == 300) {
 			t.Errorf("with %d bytes: got %+v, %v", streamBytes, size, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto/archive"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite/source"
 )
@@ -56,7 +57,7 @@ func TestAtOnce(t *testing.T) {
 					return
 				}
 				if i%2 == 0 {
-					if _, err := f.LogSize(t.Context(), int64(len(got)%2)); err != nil {
+					if _, err := f.LogSize(t.Context(), int64(len(got)%2), backend.Head); err != nil {
 						t.Error(err)
 					}
 				} else if _, err := f.Schemas(t.Context()); err != nil {

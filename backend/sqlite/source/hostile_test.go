@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/backend/sqlite/source"
 	"github.com/ontologia/onto/internal/effort"
@@ -255,7 +256,7 @@ func TestFlippedBits(t *testing.T) {
 			f, err := source.Open(t.Context(), path, &source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
 			if err == nil {
 				err = failure(f.Log(t.Context(), 0))
-				_, _ = f.LogSize(t.Context(), 0)
+				_, _ = f.LogSize(t.Context(), 0, backend.Head)
 				f.Close()
 			}
 			if err != nil {

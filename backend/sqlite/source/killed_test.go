@@ -12,6 +12,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/archive"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/backend/sqlite/source"
@@ -63,7 +64,7 @@ func TestKilledCopiesBesideTheOriginal(t *testing.T) {
 				}
 				path := load(t, name, rollback, more)
 				target, rejects := filepath.Join(t.TempDir(), "copy.db"), filepath.Join(t.TempDir(), "rejects")
-				size, err := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")}).LogSize(t.Context(), 0)
+				size, err := opened(t, path, source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")}).LogSize(t.Context(), 0, backend.Head)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -49,7 +49,7 @@ func TestBesideTheOriginal(t *testing.T) {
 				}
 				path := load(t, name, rollback, more...)
 				f := opened(t, path, source.Options{Scratch: t.TempDir(), Rejects: filepath.Join(t.TempDir(), "rejects")})
-				size, err := f.LogSize(t.Context(), 0)
+				size, err := f.LogSize(t.Context(), 0, backend.Head)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -46,7 +46,7 @@ func (f *File) log(ctx context.Context, since int64, yield func(backend.LogEntry
 	if r.rejects != nil {
 		r.rejects.begin(m.plan.turn)
 	}
-	return r.commits(since, yield)
+	return r.commits(since, r.plan.head, yield)
 }
 
 // errStopped says that nobody wants more.
@@ -66,8 +66,8 @@ type reading struct {
 const perTransaction = 5000
 
 // commits yields the commits after one.
-func (r *reading) commits(since int64, yield func(backend.LogEntry, error) bool) error {
-	for id := since + 1; id <= r.plan.head; id++ {
+func (r *reading) commits(since, until int64, yield func(backend.LogEntry, error) bool) error {
+	for id := since + 1; id <= min(until, r.plan.head); id++ {
 		if err := r.ctx.Err(); err != nil {
 			return err
 		}

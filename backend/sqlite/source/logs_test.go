@@ -41,7 +41,7 @@ func TestLogSince(t *testing.T) {
 	for _, name := range []string{"format6", "adopted-v2", "gaps", "times", "unreadable"} {
 		f := opened(t, load(t, name, walClosed), source.Options{Rejects: filepath.Join(t.TempDir(), "rejects")})
 		all := lines(t, f.Log(t.Context(), 0))
-		size, err := f.LogSize(t.Context(), 0)
+		size, err := f.LogSize(t.Context(), 0, backend.Head)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,13 +53,13 @@ func TestLogSince(t *testing.T) {
 			if since < size.Head && !strings.HasPrefix(rest[0], fmt.Sprintf(`{"ID":%d,`, since+1)) {
 				t.Errorf("%s after %d: got %s first", name, since, rest[0])
 			}
-			n, err := f.LogSize(t.Context(), since)
+			n, err := f.LogSize(t.Context(), since, backend.Head)
 			if err != nil || n.Head != size.Head || n.Commits != size.Head-since || n.Commits+n.Versions != int64(len(rest)) {
 				t.Errorf("%s after %d: got %+v, error %v; want %d entries", name, since, n, err, len(rest))
 			}
 		}
 		for _, since := range []int64{-1, size.Head + 1} {
-			if _, err := f.LogSize(t.Context(), since); !errors.Is(err, onto.NotFound) {
+			if _, err := f.LogSize(t.Context(), since, backend.Head); !errors.Is(err, onto.NotFound) {
 				t.Errorf("%s: the size after %d: got %v", name, since, err)
 			}
 			if err := failure(f.Log(t.Context(), since)); !errors.Is(err, onto.NotFound) {
@@ -276,7 +276,7 @@ func TestLogEnds(t *testing.T) {
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want the error of the context", err)
 	}
-	if _, err := f.LogSize(ctx, 0); !errors.Is(err, context.Canceled) {
+	if _, err := f.LogSize(ctx, 0, backend.Head); !errors.Is(err, context.Canceled) {
 		t.Errorf("the size: got %v, want the error of the context", err)
 	}
 	if err := f.Close(); err != nil {

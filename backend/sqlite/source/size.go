@@ -69,12 +69,12 @@ func (f *File) LogHead(ctx context.Context) (int64, error) {
 // LogSize implements [backend.LogSource]. The numbers are exact, so the file is read, once;
 // later only what was appended is. Rows that cannot be stored are counted as rejected even if
 // there is no file for them.
-func (f *File) LogSize(ctx context.Context, since int64) (backend.LogSize, error) {
-	size, err := f.logSize(ctx, since)
+func (f *File) LogSize(ctx context.Context, since, until int64) (backend.LogSize, error) {
+	size, err := f.logSize(ctx, since, until)
 	return size, driver.Wrap(f.place.Path, err)
 }
 
-func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, err error) {
+func (f *File) logSize(ctx context.Context, since, until int64) (size backend.LogSize, err error) {
 	f.sizing.Lock()
 	defer f.sizing.Unlock()
 	m, err := f.begin(ctx)
@@ -83,26 +83,26 @@ func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, 
 	}
 	defer m.close()
 	p := &m.plan
-	if since < 0 || since > p.head {
-		return size, refusal.NoCommit(since, p.head)
+	if until, err = refusal.LogSpan(since, until, p.head); err != nil {
+		return size, err
 	}
 	s := f.sizes[since]
-	if s == nil || s.turn != p.turn {
+	if s == nil || s.turn != p.turn || s.until > until {
 		if len(f.sizes) >= maxSizes {
 			clear(f.sizes)
 		}
 		s = &sized{turn: p.turn, until: since, counts: counts{}}
 	}
-	if err := m.measure(ctx, s); err != nil {
+	if err := m.measure(ctx, s, until); err != nil {
 		delete(f.sizes, since) // it has counted a part
 		return size, err
 	}
 	f.sizes[since] = s
-	size = backend.LogSize{Head: p.head, Commits: p.head - since, Versions: s.versions, Bytes: s.bytes}
+	size = backend.LogSize{Head: p.head, Commits: until - since, Versions: s.versions, Bytes: s.bytes}
 	if size.Notes, err = m.staying(ctx); err != nil {
 		return size, err
 	}
-	changed, err := m.changed(ctx, since)
+	changed, err := m.changed(ctx, since, until)
 	if err != nil {
 		return size, err
 	}
@@ -111,24 +111,24 @@ func (f *File) logSize(ctx context.Context, since int64) (size backend.LogSize, 
 	return size, err
 }
 
-// measure reads what follows the commits that were counted already.
-func (m *moment) measure(ctx context.Context, s *sized) error {
+// measure reads what follows the commits that were counted already, up to another one.
+func (m *moment) measure(ctx context.Context, s *sized, until int64) error {
 	r := &reading{moment: m, ctx: ctx, counts: s.counts}
-	err := r.commits(s.until, func(e backend.LogEntry, _ error) bool {
+	err := r.commits(s.until, until, func(e backend.LogEntry, _ error) bool {
 		if v := &e.Version; e.Commit == nil {
 			s.versions++
 			s.bytes += int64(len(v.Key) + len(v.Left) + len(v.Right) + len(v.Instance) + len(v.Fields))
 		}
 		return true
 	})
-	s.until = m.plan.head
+	s.until = until
 	return err
 }
 
 // changed counts the commits that are not as they were in the file.
-func (m *moment) changed(ctx context.Context, since int64) (list []backend.LogNote, err error) {
-	const sql = `SELECT count(*) FILTER (WHERE id <> was), count(*) FILTER (WHERE how & 1), count(*) FILTER (WHERE how & 2) FROM plan.log WHERE id > ?`
-	row, _, err := m.QueryRowContext(ctx, sql, since)
+func (m *moment) changed(ctx context.Context, since, until int64) (list []backend.LogNote, err error) {
+	const sql = `SELECT count(*) FILTER (WHERE id <> was), count(*) FILTER (WHERE how & 1), count(*) FILTER (WHERE how & 2) FROM plan.log WHERE id > ? AND id <= ?`
+	row, _, err := m.QueryRowContext(ctx, sql, since, until)
 	if err != nil {
 		return nil, err
 	}

@@ -88,7 +88,7 @@ func line(e *backend.LogEntry) string {
 // noted is the notes of a log, as text.
 func noted(t testing.TB, f backend.LogSource, since int64) string {
 	t.Helper()
-	size, err := f.LogSize(t.Context(), since)
+	size, err := f.LogSize(t.Context(), since, backend.Head)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestEveryFileInEveryState(t *testing.T) {
 				}
 				f := opened(t, path, source.Options{Rename: renames(name), Rejects: filepath.Join(t.TempDir(), "rejects"), Scratch: t.TempDir()})
 				got := lines(t, f.Log(t.Context(), 0))
-				size, err := f.LogSize(t.Context(), 0)
+				size, err := f.LogSize(t.Context(), 0, backend.Head)
 				if err != nil {
 					t.Fatal(err)
 				}
