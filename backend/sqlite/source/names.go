@@ -1,6 +1,7 @@
 package source
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ type names struct {
 	given   map[string]string
 	used    map[string]int  // how many things each was used for
 	refused map[string]bool // names that are refused here, and have no other
+	taken   map[string]bool // names in the copy
 }
 
 func newNames(given map[string]string) (*names, error) {
@@ -22,7 +24,7 @@ func newNames(given map[string]string) (*names, error) {
 			return nil, onto.Errorf(onto.Invalid, "--rename %q: %w", old+"="+name, err)
 		}
 	}
-	return &names{given, map[string]int{}, map[string]bool{}}, nil
+	return &names{given, map[string]int{}, map[string]bool{}, map[string]bool{}}, nil
 }
 
 // allowed reports whether a name can stay. Names of this program's own are only so in types
@@ -34,19 +36,20 @@ func allowed(name string, own bool) bool {
 // change returns the name of a thing in the copy. It is asked for by its qualified name, and
 // by its plain one if that cannot stay.
 func (n *names) change(qualified, plain string, own bool) string {
-	if name, ok := n.given[qualified]; ok {
+	name, ok := n.given[qualified]
+	switch {
+	case ok:
 		n.used[qualified]++
-		return name
+	case allowed(plain, own):
+		name = plain
+	default:
+		if name, ok = n.given[plain]; !ok {
+			n.refused[plain] = true
+			return plain
+		}
+		n.used[plain]++
 	}
-	if allowed(plain, own) {
-		return plain
-	}
-	name, ok := n.given[plain]
-	if !ok {
-		n.refused[plain] = true
-		return plain
-	}
-	n.used[plain]++
+	n.taken[name] = true
 	return name
 }
 
@@ -61,7 +64,7 @@ func (n *names) field(typ, field string, own bool) string {
 }
 
 // maxNamed is how many refused names an error tells.
-const maxNamed = 5
+const maxNamed = 20
 
 // check fails if names are left that are refused here, or that were given and are not there.
 func (n *names) check(path string) error {
@@ -69,7 +72,9 @@ func (n *names) check(path string) error {
 		all := slices.Sorted(maps.Keys(n.refused))
 		told := make([]string, 0, maxNamed)
 		for _, name := range all[:min(len(all), maxNamed)] {
-			told = append(told, "--rename '"+name+"="+suggested(name)+"'")
+			other := n.suggested(name)
+			n.taken[other] = true
+			told = append(told, "--rename '"+name+"="+other+"'")
 		}
 		return onto.Errorf(onto.Invalid, "%s: %d names of types and fields are not allowed here, the first is %.80q", path, len(all), all[0]).
 			WithHint("give them other names: %s", strings.Join(told, " "))
@@ -83,8 +88,8 @@ func (n *names) check(path string) error {
 	return nil
 }
 
-// suggested is a name that is allowed, made of one that is not.
-func suggested(name string) string {
+// suggested is a name that is allowed and not taken, made of one that is not allowed.
+func (n *names) suggested(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
 			return r
@@ -94,7 +99,13 @@ func suggested(name string) string {
 	if !allowed(name, false) {
 		name = "x_" + name
 	}
-	return name[:min(len(name), onto.MaxName)]
+	const digits = 4
+	name = name[:min(len(name), onto.MaxName-digits)]
+	free := name
+	for i := 2; n.taken[free]; i++ {
+		free = fmt.Sprintf("%s_%d", name, i)
+	}
+	return free
 }
 
 // notes says which names were changed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -313,9 +314,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("%v: got %v, want %s with %s", c.rename, err, c.code, c.want)
 		}
 	}
-	if _, err := source.Open(t.Context(), path, nil); !strings.Contains(onto.HintOf(err).Text, "--rename '2nd=x_2nd'") {
+	// The names that are suggested can all be given at once.
+	_, err := source.Open(t.Context(), path, nil)
+	suggested := map[string]string{}
+	for _, m := range regexp.MustCompile(`--rename '([^=]*)=([^']*)'`).FindAllStringSubmatch(onto.HintOf(err).Text, -1) {
+		suggested[m[1]] = m[2]
+	}
+	if len(suggested) != 10 || suggested["2nd"] != "x_2nd" {
 		t.Errorf("got the hint %q", onto.HintOf(err).Text)
 	}
+	copied(t, opened(t, path, source.Options{Rename: suggested}))
 	copied(t, opened(t, path, source.Options{Rename: with("a-b", "zz")})) // in another order
 	f := opened(t, path, source.Options{Rename: with("entity a_b", "other")})
 	if got := noted(t, f, 0); !strings.Contains(got, "names_changed entity a_b=other 1") {

@@ -97,6 +97,9 @@ func (k *copying) openFile(ctx context.Context) (backend.LogSource, error) {
 		if !ok || old == "" || name == "" {
 			return nil, onto.Errorf(onto.Invalid, "--rename %q is not OLD=NEW", text).WithHint("for example: --rename a-b=a_b")
 		}
+		if other, twice := o.Rename[old]; twice && other != name {
+			return nil, onto.Errorf(onto.Invalid, "--rename %q: it is to be called %s already", text, other).WithHint("give each name once")
+		}
 		o.Rename[old] = name
 	}
 	err := k.checkRejects()
