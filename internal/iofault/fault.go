@@ -52,7 +52,7 @@ func (f Fault) from() syscall.Errno {
 
 // Plan says which call goes wrong, and how.
 type Plan struct {
-	Below   string   // only calls on files at or below this directory count; whole and free of links
+	Below   string   // only calls on files at or below this directory count; absolute, with symbolic links resolved
 	Suffix  string   // only calls on files whose names end so
 	Effects []Effect // only calls with these effects; nil for all
 	Call    int      // which of them, from 1 on; 0 for none

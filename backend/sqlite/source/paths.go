@@ -38,7 +38,7 @@ func IsBelow(path, dir string) bool {
 	}
 }
 
-// resolved is a path that is whole and free of links, also if nothing is there.
+// resolved is an absolute path with symbolic links resolved, also if nothing is there.
 func resolved(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

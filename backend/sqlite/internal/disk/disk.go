@@ -18,7 +18,7 @@ func companions() []string { return []string{"-wal", "-shm", "-journal"} }
 // Place is where a store lies.
 type Place struct {
 	Path  string      // as given, for messages
-	File  string      // the file itself: whole and free of links
+	File  string      // absolute, with symbolic links resolved
 	Inode os.FileInfo // of the file when it was opened; nil before that
 }
 

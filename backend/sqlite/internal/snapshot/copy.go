@@ -253,8 +253,8 @@ func (p *Place) ScratchError(err error) error {
 		return err
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return onto.Errorf(onto.Full, "no room left for a private copy of %s: %w", p.Path, err).
-			WithHint("free disk space, or name a directory with more of it: Scratch or TMPDIR")
+			WithHint("free disk space, or name another directory for temporary files: TMPDIR, or the setting cache_dir")
 	}
 	return onto.Errorf(onto.Unavailable, "cannot make a private copy of %s: %w", p.Path, err).
-		WithHint("name a directory that this user can write: Scratch or TMPDIR")
+		WithHint("name a directory for temporary files that this user can write: TMPDIR, or the setting cache_dir")
 }
