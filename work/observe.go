@@ -21,16 +21,17 @@ const (
 	Lost      Happening = "lost"      // the lease was lost: what the attempt wanted to tell was refused
 	Abandoned Happening = "abandoned" // the attempt has not ended when the Run did
 	Troubled  Happening = "troubled"  // the queue's store has failed, and is tried again after Delay
+	Stopping  Happening = "stopping"  // nothing is taken any more; attempts under way may go on for Delay
 )
 
 // Observation is one thing that happened in a Run.
 type Observation struct {
 	What Happening
 	Run  string
-	Item onto.WorkItem // zero for Troubled
+	Item onto.WorkItem // zero for Troubled and Stopping
 
 	Duration   time.Duration // of the attempt
-	Delay      time.Duration // until the next one
+	Delay      time.Duration // until the next one, or the end of Stopping
 	Bytes      int           // that were fetched
 	Discovered int           // items that are new
 	Class      string        // of the failure

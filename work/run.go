@@ -243,6 +243,9 @@ func (r *run) stop(err error) {
 	}
 	r.stopped = true
 	r.phase, r.deadline = draining, time.Now().Add(r.o.Drain)
+	if len(r.jobs) > 0 {
+		r.observe(Observation{What: Stopping, Delay: r.o.Drain})
+	}
 }
 
 // leave tells of what is left behind.

@@ -153,6 +153,9 @@ func TestDrain(t *testing.T) {
 		if err != nil || sum.Status != work.RunStopped || sum.Completed != 1 || sum.Returned != 1 || sum.Lost != 1 {
 			t.Errorf("got %+v, %v", sum, err)
 		}
+		if n := w.count(work.Stopping); n != 1 {
+			t.Errorf("it was observed %d times that the run stops", n)
+		}
 		w.expect("quick", onto.WorkCompleted, "completed")
 		w.expect("slow", onto.WorkPending, "returned")
 		w.expect("deaf", onto.WorkInProgress, "running")
