@@ -35,11 +35,11 @@ func newCrowd() *crowd {
 	return c
 }
 
-// join lets a goroutine call one function after the other until it is stopped or a
-// call fails.
+// join lets a goroutine call one function after the other, each at least once, until it is
+// stopped or a call fails.
 func (c *crowd) join(name string, calls ...func(i int64) error) {
 	c.wg.Go(func() {
-		for i := int64(0); !c.stop.Load(); i++ {
+		for i := int64(0); i == 0 || !c.stop.Load(); i++ {
 			for _, call := range calls {
 				if err := call(i); !c.made(name, err) {
 					return
