@@ -131,6 +131,10 @@ type Session struct {
 	Metadata  json.RawMessage // JSON; nil for none
 }
 
+// Dead reports whether a session has ended without saying so: it has given no sign of life
+// for longer than ttl, or the last one is by a clock that was ahead by more than that.
+func (s Session) Dead(now time.Time, ttl time.Duration) bool { return now.Sub(s.Beat).Abs() > ttl }
+
 // Position is how far a named follower of the log has come.
 type Position struct {
 	Name   string

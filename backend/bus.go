@@ -15,6 +15,11 @@ import (
 // where a delay or a lease was added. An event's time is now, but later than that of the
 // event before it in any namespace. A holder of the write lease
 // stops drafts, and nothing here.
+//
+// The lease of a claim is at most MaxLease long. One that ends later than that from now is
+// of a clock that was wrong, see [Ahead]: the claim's lease has ended, and if the claim was
+// released or returned, so has its delay. A delay that began by a right clock can have any
+// length.
 type Bus interface {
 	// Emit emits events without a commit. With a tick that has passed already it
 	// emits and resolves nothing, and returns nothing. It fails with NotFound if a dead letter does not
@@ -35,7 +40,7 @@ type Bus interface {
 	// events of a key that become known with it wait for the one in play.
 	//
 	// A new claim is available since now, or since Event.NotBefore; one that is taken over
-	// keeps Available, Attempts, Deliveries and Error.
+	// keeps Available, unless that is later than now, Attempts, Deliveries and Error.
 	Claim(ctx context.Context, r *ClaimRequest) (Claimed, error)
 
 	// Settle changes claims and returns a verdict for each, nil or LeaseExpired if the
@@ -46,8 +51,9 @@ type Bus interface {
 	Settle(ctx context.Context, list []Settlement) ([]error, error)
 
 	// Beat says that a session is alive, extends the leases of claims to Lease from now,
-	// and returns those that are not held any more. A lease ends after Claimed also if the
-	// clock went back. Ending a session removes it, and does nothing with claims.
+	// and returns those that are not held any more. A claim that was available later than
+	// now, since the clock went back, is available since now. Ending a session removes it,
+	// and does nothing with claims.
 	Beat(ctx context.Context, b *Beat) (lost []onto.Claim, err error)
 
 	// Events yields events in the order of claims.

@@ -17,6 +17,11 @@ import (
 // where a delay or a lease was added. An item is created now, but later than the last item
 // that was enqueued, and is updated when its status changes. Items are in order of Priority, then Created,
 // then ID. A holder of the write lease stops drafts, and nothing here.
+//
+// The lease of an item is at most MaxLease long, and so is Burst times Every of a limit.
+// What is further ahead than that is of a clock that was wrong, see [Ahead]: such a lease
+// has ended, and such a rate allows items again. The delay of a retry has ended if Updated
+// is so far ahead.
 type WorkQueue interface {
 	// Enqueue adds items that are pending, and reports for each whether it is new: one
 	// whose Key exists, also earlier in the list, changes nothing. Of an item, what the
@@ -37,8 +42,8 @@ type WorkQueue interface {
 	// Dequeue finishes attempts, and then takes items that are pending and not before their
 	// time, in their order, for a worker: each is in progress under a lease, with a new
 	// attempt that is running. Before that, items whose leases have ended return, whatever the request is for: their
-	// attempts are lost. Then every pending item whose NotBefore has come has none any
-	// more; that is no update.
+	// attempts are lost. Then every pending item whose NotBefore has come, or whose delay
+	// has ended, has none any more; that is no update.
 	//
 	// A source at its limit gives nothing: as many of its items are in progress as it may
 	// have at once, or its rate is used up. Items of other sources are taken all the same.

@@ -26,7 +26,6 @@ const (
 	DefaultBackoffBase = 250 * time.Millisecond
 	DefaultBackoffMax  = 30 * time.Second
 	DefaultPoll        = time.Second
-	DefaultRetention   = 7 * 24 * time.Hour
 	DefaultHeartbeat   = 5 * time.Second
 	DefaultSessionTTL  = time.Minute
 	DefaultDrain       = 30 * time.Second
@@ -46,7 +45,7 @@ type Options struct {
 	BackoffMax  time.Duration // and never more than this, but for up to 100 ms at random
 
 	Poll       time.Duration // the longest time between two looks for events
-	Retention  time.Duration // how long handled events are kept; negative for ever
+	Retention  time.Duration // how long handled events are kept; 0 for ever
 	Heartbeat  time.Duration // between two signs of life, which also renew claims
 	SessionTTL time.Duration // a session without sign of life for that long is dead
 	Drain      time.Duration // how long running handlers may go on when Run is to end
@@ -66,6 +65,8 @@ type Bus struct {
 	leaser  backend.Leaser  // nil if the backend is none
 	o       Options
 	rules   emission.Rules
+	opened  time.Time   // what the clock showed when the bus was opened
+	begun   time.Time   // the same moment, by a clock that cannot be set
 	named   atomic.Bool // a Run with the session of Options is under way
 }
 
@@ -87,6 +88,7 @@ func Open(s *store.Store, o *Options) (*Bus, error) {
 	if err := b.o.fill(); err != nil {
 		return nil, err
 	}
+	b.opened, b.begun = b.o.Now(), time.Now()
 	b.rules = emission.Rules{Namespace: b.o.Namespace, MaxDepth: s.MaxChainDepth()}
 	return b, nil
 }
@@ -102,8 +104,12 @@ func (o *Options) fill() error {
 	if _, err := codec.AppendValue(nil, reflect.ValueOf(o.Metadata)); err != nil {
 		return onto.Errorf(onto.Invalid, "the metadata of the session is not JSON: %w", err)
 	}
-	if o.Retention == 0 {
-		o.Retention = DefaultRetention
+	if o.Retention < 0 {
+		return onto.Errorf(onto.Invalid, "Retention is %v, and cannot be negative", o.Retention).WithHint("leave it at zero to keep what was handled")
+	}
+	if o.ClaimLease > backend.MaxLease {
+		return onto.Errorf(onto.Invalid, "ClaimLease is %v, and can be at most %v", o.ClaimLease, backend.MaxLease).
+			WithHint("claims are renewed while a handler runs: leave it at zero for %v", DefaultClaimLease)
 	}
 	for _, d := range []struct {
 		name  string

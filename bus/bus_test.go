@@ -54,6 +54,7 @@ type full interface {
 	backend.Bus
 	backend.Watcher
 	backend.Leaser
+	backend.Dated
 }
 
 // meddler is a backend whose calls a test can look at, replace and fail.

@@ -228,7 +228,7 @@ func TestPoll(t *testing.T) {
 // without events asks once per poll.
 func TestWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: 100 * time.Hour, ClaimLease: 300 * time.Hour, Retention: -1})
+		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: 100 * time.Hour, ClaimLease: time.Hour})
 		other := w.again(nil)
 		var claims, handled atomic.Int64
 		w.m.claim = func(*backend.ClaimRequest) error { claims.Add(1); return nil }
@@ -247,8 +247,8 @@ func TestWakeUp(t *testing.T) {
 		}
 		before := claims.Load()
 		time.Sleep(24 * time.Hour)
-		if n := claims.Load() - before; n > 26 {
-			t.Errorf("%d claims in a day without events, polled each hour", n)
+		if n := claims.Load() - before; n > 24+3*24+2 { // each sign of life is a write that makes it look, too
+			t.Errorf("%d claims in a day without events, polled each hour, with three signs of life in each", n)
 		}
 		cancel()
 		if err := <-done; err != nil {

@@ -67,7 +67,7 @@
 //
 // Run as many processes as you like, with the same handlers or different ones. End Run by
 // its context, for example that of [os/signal.NotifyContext]: it then drains. Events are
-// kept for Options.Retention after they were handled, and for as long as a known handler
+// kept, unless Options.Retention says for how long; in any case for as long as a known handler
 // has still to handle them. Options.Observe and Options.Log tell what happens;
 // [Bus.Namespaces], [Bus.Events] and [Bus.DeadLetters] tell what there is.
 //

@@ -75,9 +75,8 @@ func (b *Bus) Namespace(ctx context.Context, name string) (backend.Namespace, er
 	return backend.Namespace{}, e.WithHint("there are %s", strings.Join(names, ", ")).WithCommand("events", "list-namespaces")
 }
 
-// Dead reports whether a session has ended without saying so: it has given no sign of
-// life for longer than Options.SessionTTL.
-func (b *Bus) Dead(s onto.Session) bool { return b.o.Now().Sub(s.Beat) > b.o.SessionTTL }
+// Dead reports whether a session is dead after Options.SessionTTL, see [onto.Session.Dead].
+func (b *Bus) Dead(s onto.Session) bool { return s.Dead(b.o.Now(), b.o.SessionTTL) }
 
 // Clean plans the removal of old events, and applies it if asked, see [backend.Bus].Clean.
 func (b *Bus) Clean(ctx context.Context, c *backend.Cleaning, progress func(done, total int64)) (backend.CleanPlan, error) {

@@ -25,6 +25,7 @@ const (
 	Ticked    Happening = "ticked"    // a schedule has fired in this process
 	Cleaned   Happening = "cleaned"   // old events were removed
 	Troubled  Happening = "troubled"  // the store has failed, and is tried again after Delay
+	Behind    Happening = "behind"    // the clock is behind what is stored, by Delay
 )
 
 // Observation is one thing that happened in a Run.
@@ -41,7 +42,7 @@ type Observation struct {
 
 	Wait     time.Duration // Started: since the event was emitted, or could be handled
 	Duration time.Duration // how long the handler took, with its commit
-	Delay    time.Duration // until the next attempt
+	Delay    time.Duration // until the next attempt; how far Behind
 	Count    int64         // Cleaned: events
 	Err      error         // Failed, Buried, Returned, Lost, Troubled
 }
@@ -131,6 +132,12 @@ func (r *run) log(d *delivery, level slog.Level, what string) {
 func (r *run) troubled(handler string, delay time.Duration, err error) {
 	r.observe(Observation{What: Troubled, Handler: handler, Delay: delay, Err: err})
 	r.b.o.Log.Warn("the store has failed", "namespace", r.b.o.Namespace, "handler", handler, "session", r.session.ID, "delay", delay, "error", err)
+}
+
+// behind tells that the clock is behind what is stored.
+func (r *run) behind(by time.Duration) {
+	r.observe(Observation{What: Behind, Delay: by})
+	r.b.o.Log.Warn("the clock is behind what is stored", "namespace", r.b.o.Namespace, "session", r.session.ID, "by", by)
 }
 
 // slept tells that the clocks have come apart.

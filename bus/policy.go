@@ -71,7 +71,7 @@ type ending struct {
 // backoff is the pause after a number of failures.
 func (p *policy) backoff(attempts int) time.Duration {
 	d := p.max
-	if attempts < 62 && p.base <= p.max>>attempts {
+	if attempts = max(attempts, 0); attempts < 62 && p.base <= p.max>>attempts {
 		d = p.base << attempts
 	}
 	return d + p.jitter()

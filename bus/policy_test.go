@@ -3,6 +3,7 @@ package bus
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -152,5 +153,15 @@ func TestRetentionLease(t *testing.T) {
 	}
 	if retentionLease(long) == retentionLease(long[:63]+"m") {
 		t.Error("two namespaces share a lease")
+	}
+}
+
+// Whatever a file says about attempts, there is a pause.
+func TestBackoffOfAnything(t *testing.T) {
+	p := policy{base: time.Second, max: time.Minute, jitter: func() time.Duration { return 0 }}
+	for attempts, want := range map[int]time.Duration{math.MinInt: time.Second, -5: time.Second, 0: time.Second, 5: 32 * time.Second, 64: time.Minute, math.MaxInt: time.Minute} {
+		if got := p.backoff(attempts); got != want {
+			t.Errorf("%d attempts: got %v, want %v", attempts, got, want)
+		}
 	}
 }

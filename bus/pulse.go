@@ -49,6 +49,15 @@ func (b *Bus) session(p *plan) (onto.Session, error) {
 	return s, err
 }
 
+// lookAtClock tells of a clock that is behind what is stored. Events are handled all the same;
+// what this run stores ends early for others.
+func (r *run) lookAtClock() {
+	behind, err := backend.Behind(r.ctx, r.b.s.Backend(), r.b.o.Now())
+	if err == nil && behind > 0 { // the loop tells of errors
+		r.behind(behind)
+	}
+}
+
 // audit compares the clocks.
 func (r *run) audit(now, wall time.Time) {
 	wall = wall.Round(0) // without its monotonic reading

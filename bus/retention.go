@@ -12,16 +12,15 @@ import (
 // retainEvery is how often old events are removed.
 const retainEvery = time.Hour
 
-// retain removes old events, once an hour and in one process: the one that gets a lease,
-// which it keeps until it runs out.
-func (r *run) retain(now, wall time.Time) {
-	if r.idle || r.b.o.Retention < 0 || r.blind || !r.cleaned.IsZero() && now.Sub(r.cleaned) < retainEvery {
+// retain tidies up once an hour and in one process: the one that gets a lease, which it keeps
+// until it runs out.
+func (r *run) retain(now time.Time) {
+	if r.idle || r.blind || !r.cleaned.IsZero() && now.Sub(r.cleaned) < retainEvery {
 		return
 	}
 	r.cleaned = now
-	before := wall.Add(-r.b.o.Retention)
 	r.background(func() func() {
-		plan, err := r.clean(before)
+		plan, err := r.tidy()
 		return func() {
 			switch {
 			case onto.CodeOf(err) == onto.LockContention: // another process does it
@@ -36,31 +35,47 @@ func (r *run) retain(now, wall time.Time) {
 	})
 }
 
-// clean removes old events and sessions that have been dead for as long.
-func (r *run) clean(before time.Time) (backend.CleanPlan, error) {
-	ns := r.b.o.Namespace
+// sessionsKept is how long sessions are kept that have ended without saying so.
+const sessionsKept = 7 * 24 * time.Hour
+
+// tidy removes old events, if they are not kept for ever, and sessions that have been dead for
+// long.
+func (r *run) tidy() (plan backend.CleanPlan, err error) {
+	ns, today := r.b.o.Namespace, time.Time{}
 	if r.b.leaser != nil {
 		request := &backend.LeaseRequest{Name: retentionLease(ns), Owner: r.session.ID, TTL: retainEvery}
 		if _, err := r.b.leaser.Acquire(r.ctx, request); err != nil {
-			return backend.CleanPlan{}, err
+			return plan, err
 		}
 	}
-	plan, err := r.b.port.Clean(r.ctx, &backend.Cleaning{Namespace: ns, Before: before, Apply: true}, nil)
-	if err != nil {
+	if today, err = r.b.Today(r.ctx); err != nil {
 		return plan, err
+	}
+	if keep := r.b.o.Retention; keep > 0 {
+		if plan, err = r.b.port.Clean(r.ctx, &backend.Cleaning{Namespace: ns, Before: today.Add(-keep), Apply: true}, nil); err != nil {
+			return plan, err
+		}
 	}
 	list, err := r.b.port.Namespaces(r.ctx)
 	for _, n := range list {
-		for _, s := range n.Sessions {
-			if n.Name != ns || !s.Beat.Before(before) || !r.b.Dead(s) {
-				continue
-			}
-			if _, err := r.b.port.Beat(r.ctx, &backend.Beat{Session: s, End: true}); err != nil {
-				return plan, err
-			}
+		if n.Name == ns {
+			return plan, r.removeDead(n.Sessions, today.Add(-sessionsKept))
 		}
 	}
 	return plan, err
+}
+
+// removeDead removes sessions that have been dead since before a time.
+func (r *run) removeDead(list []onto.Session, before time.Time) error {
+	for _, s := range list {
+		if !s.Beat.Before(before) || !r.b.Dead(s) {
+			continue
+		}
+		if _, err := r.b.port.Beat(r.ctx, &backend.Beat{Session: s, End: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // retentionLease names the lease of a namespace, which may be as long as the name of a

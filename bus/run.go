@@ -82,6 +82,7 @@ func (b *Bus) run(ctx context.Context, parts []Part, idle bool) error {
 	if err := r.schedules(p.schedules); err != nil {
 		return err
 	}
+	r.lookAtClock()
 	r.loop(ctx)
 	return r.err
 }
@@ -161,7 +162,7 @@ func (r *run) step() time.Duration {
 	r.audit(now, wall)
 	if r.phase == working {
 		r.look(now, wall)
-		r.retain(now, wall)
+		r.retain(now)
 	}
 	r.tick(wall)
 	for _, q := range r.queues {

@@ -166,7 +166,7 @@ func TestAYearOfTicks(t *testing.T) {
 		first := newWorld(t, nil)
 		began := time.Now()
 		year := 366 * 24 * time.Hour
-		options := &bus.Options{Poll: 6 * time.Hour, Heartbeat: 200 * 24 * time.Hour, ClaimLease: 1000 * 24 * time.Hour, SessionTTL: 10000 * time.Hour, Retention: -1}
+		options := &bus.Options{Poll: 6 * time.Hour, Heartbeat: 200 * 24 * time.Hour, ClaimLease: time.Hour, SessionTTL: 10000 * time.Hour}
 		var group sync.WaitGroup
 		for p := range 3 {
 			w := first.again(options)
@@ -226,7 +226,7 @@ func TestAYearOfTicks(t *testing.T) {
 // still to handle.
 func TestRetention(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		options := &bus.Options{Retention: 48 * time.Hour, Poll: time.Minute, Heartbeat: time.Hour, ClaimLease: 3 * time.Hour}
+		options := &bus.Options{Retention: 48 * time.Hour, Poll: time.Minute, Heartbeat: time.Hour, ClaimLease: time.Hour}
 		a := newWorld(t, options)
 		b := a.again(options)
 		a.emit(Ping{1}, OrderPaid{Order: "o"})
@@ -246,6 +246,76 @@ func TestRetention(t *testing.T) {
 		}
 		if n := cleanings.Load(); n < 15 || n > 31 {
 			t.Errorf("%d cleanings in 30 hours, want one an hour of both processes together", n)
+		}
+	})
+}
+
+// Nothing is removed unless the options say so, and then nothing that is old only for a clock
+// that is ahead.
+func TestNothingIsRemoved(t *testing.T) {
+	ahead := func() time.Time { return time.Now().Add(8 * 24 * time.Hour) }
+	for name, options := range map[string]*bus.Options{
+		"by default":               {Poll: time.Minute},
+		"by a clock that is wrong": {Poll: time.Minute, Retention: 7 * 24 * time.Hour, Now: ahead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				a := newWorld(t, nil)
+				a.emit(Ping{1}, OrderPaid{Order: "o"})
+				a.idle(bus.On("h", nothing))
+				b := a.again(options)
+				b.runFor(5*time.Hour, bus.On("h", nothing))
+				if options.Retention == 0 {
+					time.Sleep(1000 * time.Hour)
+					b.runFor(5*time.Hour, bus.On("h", nothing))
+				}
+				a.wantStates("net.ping acked h 0/1", "OrderPaid pending")
+				if n := len(b.observed(bus.Cleaned)); n != 0 {
+					t.Errorf("events were removed %d times", n)
+				}
+			})
+		})
+	}
+}
+
+// Sessions that ended without saying so are kept for a week.
+func TestDeadSessions(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, &bus.Options{Poll: time.Minute})
+		_, err := w.m.full.Beat(t.Context(), &backend.Beat{Session: onto.Session{ID: "killed", Namespace: "default"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions := func() int {
+			n, err := w.b.Namespace(t.Context(), "default")
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(n.Sessions)
+		}
+		w.emit(Ping{1})
+		w.runFor(6*24*time.Hour, bus.On("h", nothing))
+		if n := sessions(); n != 1 {
+			t.Errorf("after six days: got %d sessions, want 1", n)
+		}
+		w.runFor(2*24*time.Hour, bus.On("h", nothing))
+		if n := sessions(); n != 0 {
+			t.Errorf("after eight days: got %d sessions, want none", n)
+		}
+	})
+}
+
+// A clock that is far behind what is stored is told of.
+func TestAClockThatIsBehind(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newWorld(t, nil)
+		a.emit(Ping{1})
+		for behind, want := range map[time.Duration]int{59 * time.Minute: 0, 2 * time.Hour: 1} {
+			b := a.again(&bus.Options{Now: func() time.Time { return time.Now().Add(-behind) }})
+			b.idle(bus.On("h", nothing))
+			if got := b.observed(bus.Behind); len(got) != want || want > 0 && got[0].Delay.Round(time.Minute) != behind {
+				t.Errorf("%v behind: observed %v", behind, got)
+			}
 		}
 	})
 }

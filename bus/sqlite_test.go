@@ -37,18 +37,21 @@ func stories() map[string]func(*testing.T) {
 		"TestATickWithoutEvent":          TestATickWithoutEvent,
 		"TestATimeoutIsIgnored":          TestATimeoutIsIgnored,
 		"TestAYearOfTicks":               TestAYearOfTicks,
+		"TestAClockThatIsBehind":         TestAClockThatIsBehind,
 		"TestAcksRideWithClaims":         TestAcksRideWithClaims,
 		"TestAnEventThatKillsItsProcess": TestAnEventThatKillsItsProcess,
 		"TestAnOrderIsPaid":              TestAnOrderIsPaid,
 		"TestBuriedAtOnce":               TestBuriedAtOnce,
 		"TestConcurrency":                TestConcurrency,
 		"TestDamageEndsRun":              TestDamageEndsRun,
+		"TestDeadSessions":               TestDeadSessions,
 		"TestDrain":                      TestDrain,
 		"TestEvery":                      TestEvery,
 		"TestFurtherAcks":                TestFurtherAcks,
 		"TestHandlersAreIndependent":     TestHandlersAreIndependent,
 		"TestMissedTicks":                TestMissedTicks,
 		"TestNamespaces":                 TestNamespaces,
+		"TestNothingIsRemoved":           TestNothingIsRemoved,
 		"TestNothingChanges":             TestNothingChanges,
 		"TestOnTypes":                    TestOnTypes,
 		"TestOrderPerKey":                TestOrderPerKey,
@@ -107,7 +110,7 @@ func TestWakeUpOnSQLite(t *testing.T) {
 		}
 		return b
 	}
-	o := &bus.Options{Poll: time.Hour, Heartbeat: time.Hour, ClaimLease: 3 * time.Hour, Retention: -1}
+	o := &bus.Options{Poll: time.Hour, Heartbeat: time.Hour, ClaimLease: time.Hour}
 	w := openWorld(t, open, o)
 	other := w.again(o)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

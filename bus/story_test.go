@@ -250,7 +250,7 @@ func TestSnooze(t *testing.T) {
 // An event with a delay is handled when its time has come, without waiting for a poll.
 func TestADelay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: time.Hour, ClaimLease: 3 * time.Hour, Retention: -1})
+		w := newWorld(t, &bus.Options{Poll: time.Hour, Heartbeat: time.Hour, ClaimLease: time.Hour})
 		began := time.Now()
 		w.emit(onto.Emission{Payload: Ping{1}, Delay: 90 * time.Second}, onto.Emission{Payload: Ping{2}, NotBefore: began.Add(5 * time.Minute)})
 		got := map[int]time.Duration{}

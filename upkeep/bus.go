@@ -84,7 +84,7 @@ func surveyNamespace(ctx context.Context, b backend.Bus, n *backend.Namespace, o
 func heldByDead(ctx context.Context, b backend.Bus, n *backend.Namespace, opts *Options) (map[string]int64, error) {
 	last := map[string]time.Time{}
 	for _, s := range n.Sessions {
-		if opts.now().Sub(s.Beat) > opts.sessionTTL() {
+		if s.Dead(opts.now(), opts.sessionTTL()) {
 			last[s.ID] = s.Beat
 		}
 	}

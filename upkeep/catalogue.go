@@ -136,6 +136,7 @@ func derivedEntries() []Entry {
 // eventEntries are about events, claims and what is derived from them.
 func eventEntries() []Entry {
 	return []Entry{
+		derived(audit.ClaimDamaged, "A claim says that its event was tried less than never, or more often than anything is: it was edited. It counts as the nearest number that can be, so that the event is tried again or becomes a dead letter."),
 		entry(audit.ClaimsOrphaned, "Claims are on events that do not exist. A cleaning removes events together with their claims, so the events were removed by other means.", restore),
 		derived(audit.EventMisplaced, "An event stands in a place where it does not belong, or in two. A handler can get it out of order, or before another event of its ordering key is done, or claims can fail."),
 		derived(audit.EventNumber, "Events are numbered in the order of arrival. One has no number, two have the same, or a number is beyond the newest, so that events can be left out or claims can fail."),
@@ -156,7 +157,9 @@ func workEntries() []Entry {
 // surveyEntries are about circumstances. Answers are right in spite of them.
 func surveyEntries() []Entry {
 	return []Entry{
-		entry(audit.ClockAhead, "The newest commit is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
+		entry(audit.TimeAhead, "Claims of events, work items or the rate of a source are taken up to a time that no clock which is right can have stored: an hour from now is the most. A machine had its clock wrong. They count as free, and the next claim or run takes them.",
+			"Set the clock of the machine that stored it, if that is not this one's. Nothing else is to do."),
+		entry(audit.ClockAhead, "The newest commit, event or work item is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",
 			"Set the clock. If it is right, the machine that made the commit had it wrong, and waiting is all there is to do."),
 		entry(audit.DiskLow, "The volume has less free space than a twentieth of the store, or than 64 MB. When it is full, commits are refused; nothing that was acknowledged is lost.",
 			"Free disk space, or move the store to a larger volume."),

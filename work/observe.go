@@ -21,6 +21,7 @@ const (
 	Lost      Happening = "lost"      // the lease was lost: what the attempt wanted to tell was refused
 	Abandoned Happening = "abandoned" // the attempt has not ended when the Run did
 	Troubled  Happening = "troubled"  // the queue's store has failed, and is tried again after Delay
+	Behind    Happening = "behind"    // the clock is behind what is stored, by Delay
 	Stopping  Happening = "stopping"  // nothing is taken any more; attempts under way may go on for Delay
 )
 
@@ -28,10 +29,10 @@ const (
 type Observation struct {
 	What Happening
 	Run  string
-	Item onto.WorkItem // zero for Troubled and Stopping
+	Item onto.WorkItem // zero for Troubled, Behind and Stopping
 
 	Duration   time.Duration // of the attempt
-	Delay      time.Duration // until the next one, or the end of Stopping
+	Delay      time.Duration // until the next one, or the end of Stopping; how far Behind
 	Bytes      int           // that were fetched
 	Discovered int           // items that are new
 	Class      string        // of the failure

@@ -72,6 +72,10 @@ func (r *run) run(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	defer release()
+	if behind, err := backend.Behind(ctx, r.q.s.Backend(), time.Now()); err == nil && behind > 0 {
+		r.observe(Observation{What: Behind, Delay: behind})
+		r.o.Log.Warn("the clock is behind what is stored", "run", r.id, "by", behind)
+	}
 	r.loop(ctx)
 	r.end()
 	r.tasks.Wait()

@@ -255,12 +255,12 @@ func TestOnlyRun(t *testing.T) {
 		mine := item("mine")
 		mine.Run = "r"
 		w.enqueue(mine, item("other"))
-		if _, err := w.m.full.Dequeue(t.Context(), &backend.WorkRequest{Worker: "w", Limit: 1, Lease: 24 * time.Hour, Run: "", OnlyRun: true}); err != nil {
+		if _, err := w.m.full.Dequeue(t.Context(), &backend.WorkRequest{Worker: "w", Limit: 1, Lease: backend.MaxLease, OnlyRun: true}); err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
 		sum := w.run(w.connect(fetched), &work.RunOptions{Run: "r", OnlyRun: true})
-		if sum.Completed != 1 || time.Since(began) > time.Hour {
+		if sum.Completed != 1 || time.Since(began) > time.Minute {
 			t.Errorf("got %+v after %v", sum, time.Since(began))
 		}
 		w.expect("other", onto.WorkInProgress, "running")
@@ -270,14 +270,17 @@ func TestOnlyRun(t *testing.T) {
 func TestRunsThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	for says, o := range map[string]*work.RunOptions{
-		"Workers":        {Workers: -1},
-		"Lease":          {Lease: -1},
-		"none is named":  {Resume: true},
-		"control":        {Run: "a\nb"},
-		"negative":       {Limits: work.Limits{"s": {Concurrent: -1}}},
-		"burst":          {Limits: work.Limits{"s": {Burst: 2}}},
-		"cannot have":    {Limits: work.Limits{"s": {PerSecond: -1}}},
-		"items a second": {Limits: work.Limits{"s": {PerSecond: 1e9}}},
+		"Workers":                      {Workers: -1},
+		"Lease":                        {Lease: -1},
+		"none is named":                {Resume: true},
+		"control":                      {Run: "a\nb"},
+		"negative":                     {Limits: work.Limits{"s": {Concurrent: -1}}},
+		"burst":                        {Limits: work.Limits{"s": {Burst: 2}}},
+		"cannot have":                  {Limits: work.Limits{"s": {PerSecond: -1}}},
+		"cannot have a rate of 0.0002": {Limits: work.Limits{"s": {PerSecond: 1 / 3601.}}},
+		"a burst of 61":                {Limits: work.Limits{"s": {PerSecond: 1 / 60., Burst: 61}}},
+		"at most 1h":                   {Lease: time.Hour + 1},
+		"items a second":               {Limits: work.Limits{"s": {PerSecond: 1e9}}},
 	} {
 		_, err := w.connect(fetched).Run(t.Context(), o)
 		w.says(code(t, err, onto.Invalid), says)

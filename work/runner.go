@@ -162,6 +162,10 @@ func (o *RunOptions) fill() error {
 			return err
 		}
 	}
+	if o.Lease > backend.MaxLease {
+		return onto.Errorf(onto.Invalid, "Lease is %v, and can be at most %v", o.Lease, backend.MaxLease).
+			WithHint("leases are renewed while an attempt runs: leave it at zero for %v", DefaultLease)
+	}
 	for _, n := range []struct {
 		name  string
 		value *int
@@ -196,7 +200,7 @@ func setting[T int | time.Duration](name string, value *T, usual T) error {
 // limit is a limit as the backend takes it.
 func (l Limit) limit(name string) (backend.WorkLimit, error) {
 	w := backend.WorkLimit{Concurrent: l.Concurrent}
-	const least, most = 1e-6, 1e6 // a second
+	const least, most = 1 / 3600., 1e6 // a second
 	switch {
 	case l.Concurrent < 0 || l.Burst < 0:
 		return w, onto.Errorf(onto.Invalid, "a limit of source %.200q is negative", name).WithHint("leave it at zero for none")
@@ -205,11 +209,15 @@ func (l Limit) limit(name string) (backend.WorkLimit, error) {
 	case l.PerSecond == 0:
 		return w, nil
 	case !(l.PerSecond >= least && l.PerSecond <= most):
-		return w, onto.Errorf(onto.Invalid, "source %.200q cannot have a rate of %v items a second", name, l.PerSecond).WithHint("give one from %v to %v", least, most)
+		return w, onto.Errorf(onto.Invalid, "source %.200q cannot have a rate of %v items a second", name, l.PerSecond).WithHint("give one from an item in an hour to %v in a second", most)
 	}
 	// Rounded up, so that the rate is never exceeded.
 	w.Every = (time.Duration(float64(time.Second)/l.PerSecond) + time.Microsecond - 1).Truncate(time.Microsecond)
 	w.Burst = max(1, l.Burst)
+	if w.Every > backend.MaxLease/time.Duration(w.Burst) {
+		return w, onto.Errorf(onto.Invalid, "source %.200q cannot have a burst of %d, which at its rate lasts for more than %v", name, l.Burst, backend.MaxLease).
+			WithHint("give a smaller burst, or a higher rate")
+	}
 	return w, nil
 }
 

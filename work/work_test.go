@@ -31,6 +31,7 @@ type full interface {
 	backend.Backend
 	backend.WorkQueue
 	backend.Leaser
+	backend.Dated
 }
 
 // meddler is a backend whose calls a test can look at and fail.

@@ -30,7 +30,7 @@ func busStories(t *testing.T, target Target) []tale {
 	if !isBus(t, target) {
 		return tales
 	}
-	for _, t := range slices.Concat(emitStories(), claimStories(), settleStories(), orderingStories(), letterStories(), sessionStories(),
+	for _, t := range slices.Concat(emitStories(), claimStories(), clockStories(), settleStories(), orderingStories(), letterStories(), sessionStories(),
 		rideStories(), followStories(), cleanStories(), busCallStories(), busRaceStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
 			b, ok := backend.As[backend.Bus](s.Backend)

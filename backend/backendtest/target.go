@@ -126,9 +126,12 @@ func newPlace(t testing.TB, dir string) *Place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &clock{now: time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC)}
+	c := &clock{now: startOfClocks()}
 	return &Place{Dir: dir, Name: name, Now: c.Now, clock: c}
 }
+
+// startOfClocks is what the clocks of places show at first.
+func startOfClocks() time.Time { return time.Date(2026, 2, 10, 12, 0, 0, 0, time.UTC) }
 
 // clock stands still until it is moved, unless it runs.
 type clock struct {

@@ -31,10 +31,16 @@ func runTraffic(t *testing.T, target Target) {
 	effort.CheckUntil(t, func() bool { return counts["steps"] >= want }, func(rt *rapid.T) {
 		r := newTraffic(t, rt, target, newPlace(t, dir), counts)
 		defer r.end()
-		for i, m := range itineraries().Draw(rt, "traffic") {
+		moves := itineraries().Draw(rt, "traffic")
+		jumps := clockJumps().Draw(rt, "jumps")
+		for i, m := range moves {
+			m.Clock += jumps[i]
 			r.take(i, m)
 		}
 		r.compare()
+		if len(jumps) > 0 {
+			r.settleAll()
+		}
 		if err := check(r.handles[1]); err != nil {
 			rt.Fatalf("check: %v", err)
 		}

@@ -30,10 +30,19 @@ func runWorkload(t *testing.T, target Target) {
 	effort.CheckUntil(t, func() bool { return counts["operations"] >= want }, func(rt *rapid.T) {
 		r := newWorkload(t, rt, target, newPlace(t, dir), counts)
 		defer r.end()
-		for i, m := range workloads().Draw(rt, "workload") {
+		shifts := workloads().Draw(rt, "workload")
+		jumps := clockJumps().Draw(rt, "jumps")
+		if len(jumps) > 0 {
+			r.latest = startOfClocks().Add(10 * decade) // delays may end early
+		}
+		for i, m := range shifts {
+			m.Clock += jumps[i]
 			r.step(i, m)
 		}
 		r.compare()
+		if len(jumps) > 0 {
+			r.completeAll()
+		}
 		if err := check(r.handles[1]); err != nil {
 			rt.Fatalf("check: %v", err)
 		}

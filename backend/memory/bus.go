@@ -41,11 +41,24 @@ type claim struct {
 func (c *claim) open() bool { return c.Acked.IsZero() && c.Dead.IsZero() }
 
 // free is when an open claim can be taken.
-func (c *claim) free() time.Time {
-	if c.Available.After(c.Until) {
+func (c *claim) free(now time.Time) time.Time {
+	switch {
+	case backend.Ahead(c.Until, now):
+		return now
+	case c.Available.After(c.Until):
 		return c.Available
 	}
 	return c.Until
+}
+
+// leased reports whether the lease of a claim goes on.
+func (c *claim) leased(now time.Time) bool { return c.Until.After(now) && !backend.Ahead(c.Until, now) }
+
+// since makes a claim available that is held, if the clock went back.
+func (c *claim) since(now time.Time) {
+	if c.Available.After(now) {
+		c.Available = now
+	}
 }
 
 func newBus() bus {
@@ -219,10 +232,8 @@ func (b *Backend) Beat(ctx context.Context, beat *backend.Beat) ([]onto.Claim, e
 			lost = append(lost, copyClaim(given))
 			continue
 		}
+		c.since(now)
 		c.Until = stored(now.Add(beat.Lease))
-		if !c.Until.After(c.Claimed) {
-			c.Until = c.Claimed.Add(time.Microsecond)
-		}
 	}
 	return lost, nil
 }

@@ -89,13 +89,13 @@ func (b *Backend) Claim(ctx context.Context, r *backend.ClaimRequest) (backend.C
 	}
 	turns := s.bus.turns(r)
 	for _, e := range turns {
-		if len(got.Claims) < r.Limit && !s.bus.freeFrom(&e, r.Handler).After(now) {
+		if len(got.Claims) < r.Limit && !s.bus.freeFrom(&e, r.Handler, now).After(now) {
 			got.Claims = append(got.Claims, s.bus.take(&e, r, now))
 			s.wrote()
 		}
 	}
 	for _, e := range turns {
-		free := s.bus.freeFrom(&e, r.Handler)
+		free := s.bus.freeFrom(&e, r.Handler, now)
 		if free.After(now) && (got.Next.IsZero() || free.Before(got.Next)) {
 			got.Next = free
 		}
@@ -114,9 +114,9 @@ func (b *bus) turns(r *backend.ClaimRequest) []onto.Event {
 }
 
 // freeFrom is when a handler can claim an event.
-func (b *bus) freeFrom(e *onto.Event, handler string) time.Time {
+func (b *bus) freeFrom(e *onto.Event, handler string, now time.Time) time.Time {
 	if c := b.claims[claimName{e.ID, handler}]; c != nil {
-		return c.free()
+		return c.free(now)
 	}
 	return e.NotBefore
 }
@@ -133,6 +133,7 @@ func (b *bus) take(e *onto.Event, r *backend.ClaimRequest, now time.Time) onto.C
 		}
 		b.claims[n] = c
 	}
+	c.since(now)
 	c.returned, c.Session, c.Claimed, c.Until = false, r.Session, now, stored(now.Add(r.Lease))
 	return onto.Claim{
 		Event: copyEvent(*e), Handler: r.Handler, Session: r.Session, Claimed: c.Claimed, Until: c.Until,

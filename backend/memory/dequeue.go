@@ -38,7 +38,7 @@ func (b *Backend) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.
 func (w *work) lose(now time.Time) int {
 	lost := 0
 	for _, i := range w.items {
-		if i.Status == onto.WorkInProgress && !i.Until.After(now) {
+		if i.Status == onto.WorkInProgress && (!i.Until.After(now) || backend.Ahead(i.Until, now)) {
 			i.end(onto.AttemptLost, onto.WorkPending, now)
 			lost++
 		}
@@ -46,10 +46,12 @@ func (w *work) lose(now time.Time) int {
 	return lost
 }
 
-// due takes NotBefore from the pending items whose time has come.
+// due takes NotBefore from the pending items whose time has come, or whose delay began by a
+// clock that was ahead.
 func (w *work) due(now time.Time) (changed bool) {
 	for _, i := range w.items {
-		if i.Status == onto.WorkPending && !i.NotBefore.IsZero() && !i.NotBefore.After(now) {
+		ended := !i.NotBefore.After(now) || i.Attempt > 0 && backend.Ahead(i.Updated, now)
+		if i.Status == onto.WorkPending && !i.NotBefore.IsZero() && ended {
 			i.NotBefore, changed = time.Time{}, true
 		}
 	}
@@ -101,11 +103,20 @@ func (d *dequeuing) room(i *workItem) bool {
 
 // allowed returns when the rate of an item's source allows one more: now, or later.
 func (d *dequeuing) allowed(i *workItem) time.Time {
-	l, ahead := d.limit(i), d.work.free[i.source()].Sub(d.now)
+	l, ahead := d.limit(i), d.work.freeAt(i, d.now).Sub(d.now)
 	if l.Every == 0 || ahead <= 0 || (ahead-1)/l.Every < time.Duration(l.Burst-1) { // ahead is at most Burst-1 times Every
 		return d.now
 	}
 	return d.now.Add(ahead - time.Duration(l.Burst-1)*l.Every)
+}
+
+// freeAt is the time that is kept for the rate of an item's source, or now if that is later.
+func (w *work) freeAt(i *workItem, now time.Time) time.Time {
+	free := w.free[i.source()]
+	if free.Before(now) || backend.Ahead(free, now) {
+		return now
+	}
+	return free
 }
 
 // take puts an item into progress.
@@ -114,11 +125,7 @@ func (d *dequeuing) take(i *workItem) {
 	i.begin(onto.WorkAttempt{Worker: d.Worker, Run: d.Run, Started: d.now, Status: onto.AttemptRunning})
 	d.busy[i.source()]++
 	if every := d.limit(i).Every; every > 0 {
-		free := d.work.free[i.source()]
-		if free.Before(d.now) {
-			free = d.now
-		}
-		d.work.free[i.source()] = free.Add(every)
+		d.work.free[i.source()] = d.work.freeAt(i, d.now).Add(every)
 	}
 }
 

@@ -52,7 +52,7 @@ func (b *bus) state(e onto.Event, now time.Time) backend.EventState {
 			is[onto.EventDead] = true
 		case !c.Acked.IsZero():
 			is[onto.EventAcked] = true
-		case c.Until.After(now):
+		case c.leased(now):
 			is[onto.EventClaimed] = true
 		}
 	}
@@ -168,7 +168,7 @@ func (b *bus) handlerState(n handlerName, h *handler, now time.Time) backend.Han
 			continue
 		}
 		s.Waiting++
-		if c := b.claims[claimName{e.ID, n.handler}]; c != nil && c.Until.After(now) {
+		if c := b.claims[claimName{e.ID, n.handler}]; c != nil && c.leased(now) {
 			s.Claimed++
 		}
 	}

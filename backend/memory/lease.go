@@ -113,12 +113,8 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	s := b.store
 	defer s.mu.Unlock()
 	now := s.stamp()
-	end, err := refusal.LeaseEnd(now, r.TTL)
-	if err != nil {
-		return onto.Lease{}, err
-	}
 	s.leases.epochs[r.Name]++
-	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: end}
+	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: stored(now.Add(r.TTL))}
 	s.leases.held[r.Name] = l
 	return l, nil
 }
@@ -131,12 +127,8 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 	if err := cmp.Or(b.writable(ctx), s.checkLease(&l)); err != nil {
 		return onto.Lease{}, err
 	}
-	end, err := refusal.LeaseEnd(s.stamp(), ttl)
-	if err != nil {
-		return onto.Lease{}, err
-	}
 	renewed := s.leases.held[l.Name]
-	renewed.Expires = end
+	renewed.Expires = stored(s.stamp().Add(ttl))
 	s.leases.held[l.Name] = renewed
 	return renewed, nil
 }

@@ -60,7 +60,25 @@ func New(o *Options) *Store {
 
 // Open returns a new handle on the store. Closing it leaves the store and its
 // other handles alone.
-func (s *Store) Open() *Backend { return &Backend{store: s, done: make(chan struct{})} }
+func (s *Store) Open() *Backend {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return &Backend{store: s, done: make(chan struct{}), newest: s.newest()}
+}
+
+// newest is the newest time of a commit, an event or a work item.
+func (s *Store) newest() time.Time {
+	var at time.Time
+	if n := len(s.log.commits); n > 0 {
+		at = s.log.commits[n-1].commit.Time
+	}
+	for _, other := range []time.Time{s.bus.last, s.work.last} {
+		if other.After(at) {
+			at = other
+		}
+	}
+	return at
+}
 
 // OpenTarget is Open for the target of a copy. Calls on other handles fail with
 // CopyUnfinished until the copy has ended.
@@ -76,6 +94,7 @@ type Backend struct {
 	target bool // of a copy
 	closed bool
 	done   chan struct{} // closed with the handle
+	newest time.Time     // see Newest
 	seen   int64         // how often types had evolved when a call last looked
 }
 
@@ -84,12 +103,16 @@ var (
 	_ backend.Backend   = (*Backend)(nil)
 	_ backend.Bus       = (*Backend)(nil)
 	_ backend.Checker   = (*Backend)(nil)
+	_ backend.Dated     = (*Backend)(nil)
 	_ backend.Describer = (*Backend)(nil)
 	_ backend.Leaser    = (*Backend)(nil)
 	_ backend.Positions = (*Backend)(nil)
 	_ backend.Watcher   = (*Backend)(nil)
 	_ backend.WorkQueue = (*Backend)(nil)
 )
+
+// Newest implements [backend.Dated].
+func (b *Backend) Newest(ctx context.Context) (time.Time, error) { return b.newest, ctx.Err() }
 
 // Close makes every later call on the handle fail with Closed.
 func (b *Backend) Close() error {

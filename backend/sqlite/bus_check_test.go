@@ -99,6 +99,9 @@ func TestDamagedBus(t *testing.T) {
 		{"a number of what is ready is missing", "event_misplaced event_number", `UPDATE events SET onto_seq = NULL WHERE id = 'r1'`},
 		{"a number is negative", "event_unplaced", `UPDATE events SET onto_seq = -5 WHERE id = 'new'`},
 		{"no numbers", "event_number", `DELETE FROM onto_bus`},
+		{"less than no attempts", "claim_damaged", `UPDATE event_claims SET attempts = -5 WHERE event_id = 'late'`},
+		{"too many attempts", "claim_damaged", `UPDATE event_claims SET attempts = 9223372036854775807 WHERE event_id = 'held'`},
+		{"deliveries that are none", "claim_damaged", `UPDATE event_claims SET deliveries = 'many' WHERE event_id = 'late'`},
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -104,12 +104,10 @@ func (wr *writer) acquire(w *driver.Conn, r *backend.LeaseRequest) (taken onto.L
 		return onto.Lease{}, held, nil
 	}
 	epoch, err := nextEpoch(w, r.Name)
-	if err == nil {
-		taken, err = lease.Grant(r, epoch, now)
-	}
 	if err != nil {
 		return onto.Lease{}, nil, err
 	}
+	taken = lease.Grant(r, epoch, now)
 	err = w.Exec(`INSERT OR REPLACE INTO locks (lock_name, owner_id, acquired_at, expires_at) VALUES (?, ?, ?, ?)`,
 		taken.Name, taken.Owner, codec.FormatTime(taken.Acquired), codec.FormatTime(taken.Expires))
 	return taken, nil, err

@@ -173,6 +173,11 @@ func surveyFaults() []fault {
 		{name: "held lock", code: "lock_held", sql: fmt.Sprintf(lock, "2999")},
 		{name: "expired lock", code: "lock_expired", sql: fmt.Sprintf(lock, "2002")},
 		{name: "clock ahead", code: "clock_ahead", opts: &sqlite.Options{Now: early}},
+		{name: "clock ahead for an event", code: "clock_ahead", sql: `UPDATE onto_bus SET last_at = '2999-01-01T00:00:00.000000+00:00'`},
+		{name: "claim ahead", code: "time_ahead", sql: claimUntil("2999")},
+		{name: "claim that has ended", code: "claims_orphaned", sql: claimUntil("2001")},
+		{name: "work in progress ahead", code: "time_ahead", sql: itemUntil("2999")},
+		{name: "rate ahead", code: "time_ahead", sql: `INSERT INTO onto_work_sources VALUES ('http', 'docs', '2999-01-01T00:00:00.000000+00:00')`},
 		{name: "low disk", code: "disk_low", around: func(_ *testing.T, b *sqlite.Backend) backend.Backend { return b.WithFree(64<<20 - 1) }},
 		{name: "enough disk", around: func(_ *testing.T, b *sqlite.Backend) backend.Backend { return b.WithFree(64 << 20) }},
 		{name: "huge WAL", code: "wal_large", around: growWAL},
@@ -196,6 +201,20 @@ func surveyFaults() []fault {
 		{name: "trigger of a table that is not ours", sql: `CREATE TABLE mine (x); CREATE TRIGGER t AFTER DELETE ON mine BEGIN SELECT 1; END`},
 		{name: "free pages", code: "freelist_large", sql: `CREATE TABLE filler (x); INSERT INTO filler VALUES (zeroblob(8000000)); DROP TABLE filler`},
 	}
+}
+
+// claimUntil is the SQL of a claim with a lease that ends at the beginning of a year.
+func claimUntil(year string) string {
+	return fmt.Sprintf(`INSERT INTO event_claims (event_id, handler_id, session_id, claimed_at, lease_until, available_at)
+		VALUES ('e', 'h', 's', '%[1]s', '%[2]s-01-01T00:00:00.000000+00:00', '%[1]s')`, "2001-01-01T00:00:00.000000+00:00", year)
+}
+
+// itemUntil is the SQL of a work item with a lease that ends at the beginning of a year.
+func itemUntil(year string) string {
+	return fmt.Sprintf(`INSERT INTO work_items (work_item_id, source_system, source_name, resource_type, resource_id, request_uri, request_method, status,
+		created_at, updated_at, dedupe_key, lease_owner, lease_until)
+		VALUES ('i', 'http', 'docs', 'page', '/', 'https://example.org', 'GET', 'in_progress', '%[1]s', '%[1]s', 'k', 'w', '%[2]s-01-01T00:00:00.000000+00:00')`,
+		"2001-01-01T00:00:00.000000+00:00", year)
 }
 
 // dropped drops an index, which opening the file again would bring back.

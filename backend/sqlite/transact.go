@@ -144,6 +144,9 @@ func (wr *writer) begin(ctx context.Context) (state, error) {
 	if err == nil {
 		s, err = wr.readState(wr.conn)
 	}
+	if err == nil && !wr.dated.known { // what is stored from now on is this handle's own
+		wr.dated, _ = newestIn(wr.conn) // a table that is missing stops only what needs it
+	}
 	if err != nil {
 		wr.rollback(wr.conn)
 	}

@@ -181,11 +181,11 @@ func TestDroppedWork(t *testing.T) {
 	for _, drop := range []string{
 		`DROP TABLE work_runs`, `DROP TABLE onto_work`, `DROP TABLE onto_work_sources`,
 		`DROP INDEX ix_work_items_status`, `DROP INDEX ix_work_items_dedupe`, `DROP INDEX ix_work_items_run_id`, `DROP INDEX onto_work_ready`,
-		`DROP INDEX onto_work_run_ready`, `DROP INDEX onto_work_due`, `DROP INDEX onto_work_leases`, `DROP INDEX onto_work_running`, `DROP INDEX onto_work_parent`,
+		`DROP INDEX onto_work_run_ready`, `DROP INDEX onto_work_due`, `DROP INDEX onto_work_delayed`, `DROP INDEX onto_work_leases`, `DROP INDEX onto_work_running`, `DROP INDEX onto_work_parent`,
 		`ALTER TABLE work_items DROP COLUMN onto_revised`, `ALTER TABLE work_items DROP COLUMN lease_owner`, `ALTER TABLE work_items DROP COLUMN depth`,
 		`ALTER TABLE work_items DROP COLUMN error_message`,
 		`DROP INDEX onto_work_leases; ALTER TABLE work_items DROP COLUMN lease_until`,
-		`DROP INDEX onto_work_ready; DROP INDEX onto_work_run_ready; DROP INDEX onto_work_due; ALTER TABLE work_items DROP COLUMN not_before`,
+		`DROP INDEX onto_work_ready; DROP INDEX onto_work_run_ready; DROP INDEX onto_work_due; DROP INDEX onto_work_delayed; ALTER TABLE work_items DROP COLUMN not_before`,
 		`ALTER TABLE work_attempts DROP COLUMN failure_class`,
 	} {
 		t.Run(drop, func(t *testing.T) {

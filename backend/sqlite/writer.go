@@ -24,6 +24,7 @@ type writer struct {
 	broken  error // set when it is not known what the last commit left on disk
 	types   typeCache
 	schema  schemaState
+	dated   dated
 }
 
 func newWriter(s *store, readers *driver.Pool) *writer {

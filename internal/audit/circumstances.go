@@ -43,5 +43,5 @@ func Clock(newest string, at, now time.Time, allowed time.Duration) (onto.Findin
 	if ahead <= allowed {
 		return onto.Finding{}, false
 	}
-	return ClockAhead.Finding("%s is of %s, which is %s from now: until then new commits get the time of the last one", newest, codec.FormatTime(at), ahead.Round(time.Second)), true
+	return ClockAhead.Finding("%s is of %s, which is %s from now: until then what is new gets the time of the last one, or one right after it", newest, codec.FormatTime(at), ahead.Round(time.Second)), true
 }

@@ -151,6 +151,7 @@ const (
 
 // The codes about events, claims and what a SQLite file derives from them.
 const (
+	ClaimDamaged       Fault = "claim_damaged"
 	ClaimsOrphaned     Fault = "claims_orphaned"
 	EventMisplaced     Fault = "event_misplaced"
 	EventNumber        Fault = "event_number"
@@ -206,6 +207,7 @@ const (
 // The codes about circumstances.
 const (
 	ClockAhead  Notice = "clock_ahead"
+	TimeAhead   Notice = "time_ahead"
 	DiskLow     Notice = "disk_low"
 	LockExpired Notice = "lock_expired"
 	LockHeld    Notice = "lock_held"

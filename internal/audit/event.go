@@ -35,7 +35,7 @@ func DeadLetters(namespace string, letters int64, oldest onto.DeadLetter) onto.F
 // Session checks a session that has claims on events. It reports false if that has given
 // a sign of life within ttl.
 func Session(s onto.Session, claims int64, now time.Time, ttl time.Duration) (onto.Finding, bool) {
-	if claims == 0 || now.Sub(s.Beat) <= ttl {
+	if claims == 0 || !s.Dead(now, ttl) {
 		return onto.Finding{}, false
 	}
 	f := SessionDead.Finding("session %s in namespace %s gave its last sign of life at %s, and %s claimed by it",

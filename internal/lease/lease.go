@@ -8,7 +8,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
-	"github.com/ontologia/onto/internal/refusal"
 )
 
 // KeepsOut reports whether a lease, which may be nil, is the one that excludes all
@@ -31,12 +30,8 @@ func Check(want onto.Lease, stored *onto.Lease) error {
 }
 
 // Grant is the lease for a request.
-func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) (onto.Lease, error) {
-	end, err := refusal.LeaseEnd(now, r.TTL)
-	if err != nil {
-		return onto.Lease{}, err
-	}
-	return onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: end}, nil
+func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) onto.Lease {
+	return onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: now.Add(r.TTL).Truncate(time.Microsecond)}
 }
 
 // Extend is a held lease as it is stored after a renewal.
@@ -44,12 +39,8 @@ func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duratio
 	if err := Check(want, stored); err != nil {
 		return onto.Lease{}, err
 	}
-	end, err := refusal.LeaseEnd(now, ttl)
-	if err != nil {
-		return onto.Lease{}, err
-	}
 	extended := *stored
-	extended.Expires = end
+	extended.Expires = now.Add(ttl).Truncate(time.Microsecond)
 	return extended, nil
 }
 

@@ -174,7 +174,7 @@ func (l *layer) takeKey(name string, line int, value *yaml.Node) error {
 	}
 	want, tags := "text", []string{"!!str"}
 	switch s.kind {
-	case wholeCount:
+	case wholeCount, countOrNone:
 		want, tags = "a whole number", []string{"!!int"}
 	case byteSize:
 		want, tags = "a size such as 256MB", []string{"!!str", "!!int"}

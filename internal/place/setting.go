@@ -31,6 +31,7 @@ type settingKind uint8
 const (
 	anyText      settingKind = iota
 	wholeCount               // a positive integer
+	countOrNone              // or 0
 	byteSize                 // a number of bytes, or one with a unit: 256MB
 	webAddress               // http or https, without credentials
 	plainWord                // letters, digits, dots, hyphens and underscores
@@ -67,7 +68,7 @@ func settings() []setting {
 		{name: "event_backoff_base_ms", kind: wholeCount, fallback: 250},
 		{name: "event_backoff_max_ms", kind: wholeCount, fallback: 30_000},
 		{name: "event_poll_interval_ms", kind: wholeCount, fallback: 1_000},
-		{name: "event_retention_ms", kind: wholeCount, fallback: 604_800_000},
+		{name: "event_retention_ms", kind: countOrNone},
 		{name: "session_heartbeat_interval_ms", kind: wholeCount, fallback: 5_000},
 		{name: "session_ttl_ms", kind: wholeCount, fallback: 60_000},
 		{name: "max_event_chain_depth", kind: wholeCount, fallback: 20},
@@ -109,9 +110,13 @@ func (s setting) check(origin, value string) error {
 		return onto.Errorf(onto.Invalid, "%s: %s is %.80q, expected %s", origin, s.name, value, expected)
 	}
 	switch s.kind {
-	case wholeCount:
-		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < 1 || n > maxNumber {
-			return wrong(fmt.Sprintf("a whole number from 1 to %d", int64(maxNumber)))
+	case wholeCount, countOrNone:
+		least := int64(1)
+		if s.kind == countOrNone {
+			least = 0
+		}
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || n < least || n > maxNumber {
+			return wrong(fmt.Sprintf("a whole number from %d to %d", least, int64(maxNumber)))
 		}
 	case byteSize:
 		if _, ok := parseSize(value); !ok {

@@ -1,29 +1,35 @@
 package refusal
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// CheckClock fails if a time cannot be stored: years have four digits. Backends call it
-// before any write.
+// clockEnd is the first year that no clock shows. Years have four digits, and the longest
+// [time.Duration] is shorter than what is left of them: whatever is added to the time of a
+// clock can be stored.
+const clockEnd = 9700
+
+// CheckClock fails if a clock cannot be right. Backends call it before any write.
 func CheckClock(now time.Time) error {
-	if err := codec.CheckTime(now); err != nil {
+	err := codec.CheckTime(now)
+	if y := now.UTC().Year(); err == nil && y >= clockEnd {
+		err = fmt.Errorf("year %d is not before %d", y, clockEnd)
+	}
+	if err != nil {
 		return onto.Errorf(onto.Invalid, "the clock of this machine cannot be right: %w", err).
 			WithHint("set the clock and its date; nothing was written")
 	}
 	return nil
 }
 
-// LeaseEnd is when a lease that is taken or renewed now ends, in the precision
-// that is stored.
-func LeaseEnd(now time.Time, ttl time.Duration) (time.Time, error) {
-	end := now.Add(ttl).Truncate(time.Microsecond)
-	if err := codec.CheckTime(end); err != nil {
-		return time.Time{}, onto.Errorf(onto.Invalid, "the lease cannot end then: %w", err).
-			WithHint("set the clock and its date, or take the lease for a shorter time")
+// StoredClock is a time that the clock of a machine has stored; zero if that cannot be.
+func StoredClock(at time.Time) time.Time {
+	if CheckClock(at) != nil {
+		return time.Time{}
 	}
-	return end, nil
+	return at
 }

@@ -50,10 +50,7 @@ func (l *Leases) take(ctx context.Context, r *backend.LeaseRequest, h *holding) 
 	if err != nil {
 		return onto.Lease{}, false, err
 	}
-	taken, err := lease.Grant(r, epoch, l.log.stamp())
-	if err != nil {
-		return onto.Lease{}, false, err
-	}
+	taken := lease.Grant(r, epoch, l.log.stamp())
 	k := l.newLock(&taken, r.TTL)
 	done, err := l.writeLock(ctx, h, k)
 	if err == nil && !done {

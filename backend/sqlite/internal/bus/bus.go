@@ -14,6 +14,7 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/refusal"
 )
 
 // The indexes that SQLite makes for primary keys.
@@ -36,6 +37,9 @@ type Tx struct {
 	now time.Time
 	at  string // now, as it is stored
 
+	// ahead is the last end of a lease that can be right, see [backend.Ahead], as it is stored.
+	ahead string
+
 	read    bool      // what follows was read
 	seq     int64     // the number of the newest event
 	last    time.Time // of that event
@@ -46,8 +50,11 @@ type Tx struct {
 
 // Begin starts with a write transaction. Now is in the precision that is stored.
 func Begin(w *driver.Conn, now time.Time) *Tx {
-	return &Tx{w: w, now: now, at: codec.FormatTime(now)}
+	return &Tx{w: w, now: now, at: codec.FormatTime(now), ahead: limit(now)}
 }
+
+// limit is the last end of a lease that can be right, as it is stored.
+func limit(now time.Time) string { return codec.FormatTime(now.Add(backend.MaxLease)) }
 
 // change runs a statement and returns how many rows it has changed.
 func (t *Tx) change(sql string, args ...any) (int64, error) {
@@ -80,7 +87,7 @@ func (t *Tx) Catch() error {
 	if seq, isInt := r.Vals[0].(int64); !isInt || seq < 0 || seq > layout.MaxEvent {
 		return damaged("the number of the newest event is %v", r.Vals[0])
 	}
-	t.read, t.seq, t.last, t.special = true, r.Int(0), layout.StoredTime(r.Text(1)), r.Int(2)
+	t.read, t.seq, t.last, t.special = true, r.Int(0), refusal.StoredClock(layout.StoredTime(r.Text(1))), r.Int(2)
 	return nil
 }
 

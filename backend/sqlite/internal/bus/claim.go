@@ -38,7 +38,7 @@ func (t *Tx) Claim(r *backend.ClaimRequest) (claims []onto.Claim, next time.Time
 	if err := c.ask(); err != nil {
 		return nil, next, false, err
 	}
-	for _, step := range []func() (bool, error){c.fill, c.due} {
+	for _, step := range []func() (bool, error){c.fill, c.due, c.beyond} {
 		if more, err = step(); more || err != nil {
 			return nil, next, more, err
 		}
@@ -187,15 +187,28 @@ const openClaims = `event_claims c INDEXED BY onto_event_claims_open CROSS JOIN 
 
 const openWhere = `c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.onto_queued = 0 AND max(c.lease_until, c.available_at)`
 
+// ofQueue joins the queues of claims to them.
+const ofQueue = ` CROSS JOIN onto_event_queues q ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type`
+
 // due makes claims ready that fell due or ran out.
 func (c *claiming) due() (more bool, err error) {
+	return c.makeDue(openClaims+ofQueue+` WHERE `+openWhere+` <= ?2`, c.at)
+}
+
+// beyond makes claims ready whose leases are of a clock that was ahead.
+func (c *claiming) beyond() (more bool, err error) {
+	return c.makeDue(`event_claims c INDEXED BY idx_event_claims_handler_state CROSS JOIN events e `+byEvent+` ON e.id = c.event_id`+ofQueue+`
+		WHERE c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.lease_until > ?2 AND c.onto_queued = 0`, c.ahead)
+}
+
+// makeDue makes claims ready that are found by the handler and a time.
+func (c *claiming) makeDue(from, at string) (more bool, err error) {
 	type late struct {
 		queue, rank, seq int64
 		id               string
 	}
-	const find = `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + openClaims + ` CROSS JOIN onto_event_queues q
-		ON q.namespace = e.namespace AND q.handler_id = c.handler_id AND q.type = e.type WHERE ` + openWhere + ` <= ?2 LIMIT ?3`
-	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, c.at, maxStep}, func(r *driver.Rows) (late, error) {
+	find := `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + from + ` LIMIT ?3`
+	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, at, maxStep}, func(r *driver.Rows) (late, error) {
 		return late{r.Int(0), r.Int(1), r.Int(2), r.Text(3)}, nil
 	})
 	if err != nil {
@@ -273,7 +286,7 @@ func (c *claiming) takeFrom(queue int64, last *candidate) error {
 	err := c.exec(`INSERT INTO event_claims (event_id, handler_id, session_id, claimed_at, lease_until, available_at)
 		SELECT event_id, ?, ?, ?, ?, ? FROM onto_event_ready WHERE queue = ? AND (rank, seq) <= (?, ?)
 		ON CONFLICT (event_id, handler_id) DO UPDATE SET session_id = excluded.session_id, claimed_at = excluded.claimed_at,
-		lease_until = excluded.lease_until, onto_queued = 0`,
+		lease_until = excluded.lease_until, available_at = min(available_at, excluded.available_at), onto_queued = 0`,
 		c.Handler, c.Session, c.at, codec.FormatTime(c.now.Add(c.Lease)), c.at, queue, last.rank, last.seq)
 	if err != nil {
 		return err
@@ -282,7 +295,7 @@ func (c *claiming) takeFrom(queue int64, last *candidate) error {
 }
 
 const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_until > c.available_at, c.ack_at IS NOT NULL OR c.dead_lettered_at IS NOT NULL,
-	max(c.lease_until, c.available_at), r.rank, r.seq, r.event_id
+	max(c.lease_until, c.available_at), r.rank, r.seq, r.event_id, c.lease_until
 	FROM onto_event_ready r LEFT JOIN events e ` + byEvent + ` ON e.id = r.event_id
 	LEFT JOIN event_claims c ` + byClaim + ` ON c.event_id = r.event_id AND c.handler_id = ?
 	WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ?`
@@ -299,13 +312,13 @@ func (c *claiming) ready(i int) ([]candidate, error) {
 			if r.Null(0) || r.Int(eventWidth+3) == 1 {
 				return damaged("event %s is ready for the handler %s, and does not exist or was settled", id, c.Handler)
 			}
-			if !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at {
+			if !r.Null(eventWidth+4) && r.Text(eventWidth+4) > c.at && r.Text(eventWidth+8) <= c.ahead {
 				early = append(early, id)
 				return nil
 			}
 			list = append(list, candidate{i, r.Int(eventWidth + 5), r.Int(eventWidth + 6), onto.Claim{
 				Event: eventAt(r, 0), Handler: c.Handler, Session: c.Session, Claimed: c.now, Until: until,
-				Attempts: int(r.Int(eventWidth)), Deliveries: int(r.Int(eventWidth + 1)), Lost: r.Int(eventWidth+2) == 1,
+				Attempts: layout.CountAt(r, eventWidth), Deliveries: layout.CountAt(r, eventWidth+1), Lost: r.Int(eventWidth+2) == 1,
 			}})
 			return nil
 		})

@@ -14,14 +14,14 @@ import (
 
 // overview gathers what there is, by namespace.
 type overview struct {
-	m    *layout.Moment
-	at   string
-	list map[string]*backend.Namespace
+	m         *layout.Moment
+	at, ahead string // as in a Tx
+	list      map[string]*backend.Namespace
 }
 
 // Namespaces returns what there is in each namespace. Handled events are only counted.
 func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
-	o := &overview{m, codec.FormatTime(now), map[string]*backend.Namespace{}}
+	o := &overview{m, codec.FormatTime(now), limit(now), map[string]*backend.Namespace{}}
 	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.schedules} {
 		if err := step(); err != nil {
 			return nil, err
@@ -134,8 +134,8 @@ func (o *overview) waiting(q queue, namespace, handler string) (waiting, claimed
 		}
 		waiting += n
 	}
-	claimed, err = o.m.QueryInt(`SELECT (SELECT count(*) FROM `+openClaims+` WHERE `+openWhere+` > ?2 AND c.lease_until > ?2 AND e.namespace = ?3 AND e.type = ?4) +
-		(SELECT count(*) FROM onto_event_ready r CROSS JOIN event_claims c `+byClaim+` ON c.event_id = r.event_id AND c.handler_id = ?1 WHERE r.queue = ?5 AND c.lease_until > ?2)`,
-		handler, o.at, namespace, q.typ, q.id) // the second are there only if the clock went back
+	claimed, err = o.m.QueryInt(`SELECT (SELECT count(*) FROM `+openClaims+` WHERE `+openWhere+` > ?2 AND c.lease_until > ?2 AND c.lease_until <= ?6 AND e.namespace = ?3 AND e.type = ?4) +
+		(SELECT count(*) FROM onto_event_ready r CROSS JOIN event_claims c `+byClaim+` ON c.event_id = r.event_id AND c.handler_id = ?1 WHERE r.queue = ?5 AND c.lease_until > ?2 AND c.lease_until <= ?6)`,
+		handler, o.at, namespace, q.typ, q.id, o.ahead) // the second are there only if the clock went back
 	return waiting, claimed, err
 }

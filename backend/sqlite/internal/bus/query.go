@@ -116,7 +116,7 @@ func claimsOf(m *layout.Moment, id string, now time.Time) (list []onto.ClaimStat
 		FROM event_claims ` + byClaim + ` WHERE event_id = ? ORDER BY handler_id`
 	status = onto.EventPending
 	rank := []onto.EventStatus{onto.EventPending, onto.EventClaimed, onto.EventAcked, onto.EventDead}
-	at := codec.FormatTime(now)
+	at, ahead := codec.FormatTime(now), limit(now)
 	err = m.Each(sql, []any{id}, func(r *driver.Rows) error {
 		is := onto.EventPending
 		switch {
@@ -124,7 +124,7 @@ func claimsOf(m *layout.Moment, id string, now time.Time) (list []onto.ClaimStat
 			is = onto.EventDead
 		case !r.Null(5):
 			is = onto.EventAcked
-		case r.Text(3) > at:
+		case r.Text(3) > at && r.Text(3) <= ahead:
 			is = onto.EventClaimed
 		}
 		if slices.Index(rank, is) > slices.Index(rank, status) {
@@ -135,7 +135,7 @@ func claimsOf(m *layout.Moment, id string, now time.Time) (list []onto.ClaimStat
 		}
 		list = append(list, onto.ClaimState{
 			Handler: r.Text(0), Session: r.Text(1), Claimed: layout.TimeAt(r, 2), Until: layout.TimeAt(r, 3), Available: layout.TimeAt(r, 4),
-			Acked: layout.TimeAt(r, 5), Dead: layout.TimeAt(r, 6), Attempts: int(r.Int(7)), Deliveries: int(r.Int(8)), Error: r.Text(9),
+			Acked: layout.TimeAt(r, 5), Dead: layout.TimeAt(r, 6), Attempts: layout.CountAt(r, 7), Deliveries: layout.CountAt(r, 8), Error: r.Text(9),
 		})
 		return nil
 	})
@@ -185,9 +185,9 @@ func DeadLetters(m *layout.Moment, q *backend.DeadLetterQuery, push func(onto.De
 // deadLetterAt reads a dead letter.
 func deadLetterAt(r *driver.Rows) onto.DeadLetter {
 	return onto.DeadLetter{
-		ID: r.Int(0), Handler: r.Text(2), Time: layout.TimeAt(r, 4), Attempts: int(r.Int(5)), Deliveries: int(r.Int(11)), Error: r.Text(6),
+		ID: r.Int(0), Handler: r.Text(2), Time: layout.TimeAt(r, 4), Attempts: layout.CountAt(r, 5), Deliveries: layout.CountAt(r, 11), Error: r.Text(6),
 		Event: onto.Event{
-			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: int(r.Int(10)), Time: layout.TimeAt(r, 12),
+			ID: r.Text(1), Namespace: r.Text(3), Type: r.Text(7), Payload: r.Bytes(8), Root: r.Text(9), Depth: layout.CountAt(r, 10), Time: layout.TimeAt(r, 12),
 			Priority: int(r.Int(13)), OrderingKey: r.Text(14), Commit: r.Int(15), Parent: r.Text(16), ReplayOf: r.Text(17), NotBefore: layout.TimeAt(r, 18),
 		},
 		Resolution: onto.Resolution{

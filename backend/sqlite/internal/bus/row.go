@@ -38,7 +38,7 @@ func appendEvent(args []any, e *onto.Event, seq int64) []any {
 func eventAt(r *driver.Rows, i int) onto.Event {
 	return onto.Event{
 		ID: r.Text(i), Namespace: r.Text(i + 1), Type: r.Text(i + 2), Payload: r.Bytes(i + 3), Time: layout.StoredTime(r.Text(i + 4)),
-		Priority: int(r.Int(i + 5)), Root: r.Text(i + 6), Depth: int(r.Int(i + 7)), OrderingKey: r.Text(i + 8), Commit: r.Int(i + 9),
+		Priority: int(r.Int(i + 5)), Root: r.Text(i + 6), Depth: layout.CountAt(r, i+7), OrderingKey: r.Text(i + 8), Commit: r.Int(i + 9),
 		Parent: r.Text(i + 10), ReplayOf: r.Text(i + 11), NotBefore: layout.TimeAt(r, i+12),
 	}
 }

@@ -107,13 +107,11 @@ func (t *Tx) Held(claims []onto.Claim, known map[decide.ClaimName]decide.Holder)
 }
 
 // extend extends the leases of a batch, and returns the events of claims that are held.
-// A lease ends after the claim became available, also if the clock went back.
+// These are available since now if the clock went back, so that their leases end later.
 func (t *Tx) extend(b batch, lease time.Duration) (map[string]bool, error) {
-	until := t.now.Add(lease)
-	if !until.After(b.claimed) {
-		until = b.claimed.Add(time.Microsecond)
-	}
-	kept, err := t.bulkUpdate(`lease_until = ?`, []any{codec.FormatTime(until)}, b)
+	const set = `lease_until = ?, available_at = min(available_at, ?)`
+	values := []any{codec.FormatTime(t.now.Add(lease)), t.at}
+	kept, err := t.bulkUpdate(set, values, b)
 	if err != nil || len(kept) == len(b.ids) {
 		return kept, err
 	}
@@ -128,7 +126,7 @@ func (t *Tx) extend(b batch, lease time.Duration) (map[string]bool, error) {
 		if !held {
 			continue
 		}
-		if _, err := t.bulkUpdate(`lease_until = ?`, []any{codec.FormatTime(until)}, batch{group: b.group, ids: []any{id}}); err != nil {
+		if _, err := t.bulkUpdate(set, values, batch{group: b.group, ids: []any{id}}); err != nil {
 			return nil, err
 		}
 		kept[id.(string)] = true

@@ -15,7 +15,7 @@ func (c *checker) events() error {
 		return err
 	}
 	b := &busChecker{c}
-	for _, step := range []func() error{b.numbers, b.commits, b.orphans, b.places, b.ready, b.behind, b.keys, b.turns} {
+	for _, step := range []func() error{b.numbers, b.counts, b.commits, b.orphans, b.places, b.ready, b.behind, b.keys, b.turns} {
 		if err := step(); err != nil {
 			return err
 		}
@@ -73,6 +73,13 @@ func (b *busChecker) numbers() error {
 		}
 	}
 	return nil
+}
+
+// counts checks the numbers of claims.
+func (b *busChecker) counts() error {
+	return b.each(audit.ClaimDamaged, "the claim of handler %s on event %s has %s attempts and %s deliveries",
+		fmt.Sprintf(`SELECT handler_id, event_id, attempts, deliveries FROM event_claims
+			WHERE typeof(attempts) <> 'integer' OR attempts NOT BETWEEN 0 AND %[1]d OR typeof(deliveries) <> 'integer' OR deliveries NOT BETWEEN 0 AND %[1]d`, layout.MaxCount))
 }
 
 // commits finds events that ride in a commit that does not exist.

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/disk"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/audit"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/volume"
 )
 
@@ -31,7 +33,7 @@ func Survey(of *Store, m *layout.Moment, l Limits, push func(onto.Finding) error
 	s := &surveyor{newChecker(of, m, push), l}
 	for _, step := range []checkStep{
 		{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
-		{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
+		{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"times that are ahead", s.ahead}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
 	} {
 		if err := s.take(step); err != nil {
 			return err
@@ -143,12 +145,46 @@ func (s *surveyor) locks() error {
 
 // clock finds a head that is later than now.
 func (s *surveyor) clock() error {
-	row, ok, err := s.r.QueryRow(`SELECT id, created_at FROM commits ORDER BY id DESC LIMIT 1`)
-	if err != nil || !ok {
+	row, _, err := s.r.QueryRow(`SELECT (SELECT id FROM commits ORDER BY id DESC LIMIT 1), (SELECT created_at FROM commits ORDER BY id DESC LIMIT 1),
+		(SELECT last_at FROM onto_bus), (SELECT last_at FROM onto_work)`)
+	if err != nil {
 		return err
 	}
-	if f, ahead := audit.Clock(fmt.Sprintf("commit %d", row.Int(0)), layout.StoredTime(row.Text(1)), s.of.Now, s.limits.Clock); ahead {
+	newest, at := fmt.Sprintf("commit %d", row.Int(0)), layout.TimeAt(row, 1)
+	for i, name := range []string{"the newest event", "the newest work item"} {
+		if other := layout.TimeAt(row, 2+i); other.After(at) {
+			newest, at = name, other
+		}
+	}
+	if f, ahead := audit.Clock(newest, at, s.of.Now, s.limits.Clock); ahead {
 		return s.push(f)
+	}
+	return nil
+}
+
+// ahead finds what is taken up to a time that only a wrong clock can have stored.
+func (s *surveyor) ahead() error {
+	limit := codec.FormatTime(s.of.Now.Add(backend.MaxLease))
+	for _, q := range []struct{ message, sql string }{
+		{"the handler %s has claims up to %s, %s in number",
+			`SELECT handler_id, max(lease_until), count(*) FROM event_claims WHERE ack_at IS NULL AND dead_lettered_at IS NULL AND lease_until > ? GROUP BY handler_id`},
+		{"items of source %s of system %s are in progress up to %s, %s in number",
+			`SELECT source_name, source_system, max(lease_until), count(*) FROM work_items WHERE status = 'in_progress' AND lease_until > ? GROUP BY source_system, source_name`},
+		{"retries of source %s of system %s were put off at %s, %s in number",
+			`SELECT source_name, source_system, max(updated_at), count(*) FROM work_items WHERE status = 'pending' AND not_before IS NOT NULL AND attempt > 0 AND updated_at > ?
+			GROUP BY source_system, source_name`},
+		{"the rate of source %s of system %s is used up to %s", `SELECT source_name, source_system, free_at FROM onto_work_sources WHERE free_at > ?`},
+	} {
+		err := s.r.Each(q.sql, []any{limit}, func(r *driver.Rows) error {
+			args := make([]any, len(r.Vals))
+			for i, v := range r.Vals {
+				args[i] = fmt.Sprint(v)
+			}
+			return s.report(audit.TimeAhead, q.message, args...)
+		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

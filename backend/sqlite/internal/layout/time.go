@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"math"
 	"time"
 
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -22,3 +23,10 @@ func OrNullTime(t time.Time) any {
 	}
 	return codec.FormatTime(t)
 }
+
+// CountAt reads a number of things that happened one by one. In a file that was edited it can
+// be anything: it is brought to what such a number can be.
+func CountAt(r *driver.Rows, i int) int { return int(min(max(r.Int(i), 0), MaxCount)) }
+
+// MaxCount is more than is ever counted.
+const MaxCount = math.MaxInt32

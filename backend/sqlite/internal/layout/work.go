@@ -78,6 +78,8 @@ CREATE INDEX IF NOT EXISTS onto_work_run_ready ON work_items(run_id, source_syst
     WHERE status = 'pending' AND not_before IS NULL AND run_id IS NOT NULL;
 CREATE INDEX IF NOT EXISTS onto_work_due ON work_items(not_before)
     WHERE status = 'pending' AND not_before IS NOT NULL;
+CREATE INDEX IF NOT EXISTS onto_work_delayed ON work_items(updated_at)
+    WHERE status = 'pending' AND not_before IS NOT NULL AND attempt > 0;
 CREATE INDEX IF NOT EXISTS onto_work_leases ON work_items(lease_until) WHERE status = 'in_progress';
 CREATE INDEX IF NOT EXISTS onto_work_running ON work_items(source_system, source_name) WHERE status = 'in_progress';
 CREATE INDEX IF NOT EXISTS onto_work_parent ON work_items(discovered_from) WHERE discovered_from IS NOT NULL;

@@ -32,7 +32,7 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 	if taken.Lost, more, err = t.expire(); more || err != nil {
 		return taken, more, err
 	}
-	if err := t.exec(`UPDATE work_items INDEXED BY onto_work_due SET not_before = NULL WHERE status = 'pending' AND not_before IS NOT NULL AND not_before <= ?`, t.at); err != nil {
+	if err := t.due(); err != nil {
 		return taken, false, err
 	}
 	if taken.Items, err = k.take(); err != nil {
@@ -43,12 +43,26 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 	return taken, false, err
 }
 
+// due takes the time from items whose time has come, or whose delay began by a clock that
+// was ahead.
+func (t *Tx) due() error {
+	const waits = ` SET not_before = NULL WHERE status = 'pending' AND not_before IS NOT NULL AND `
+	if err := t.exec(`UPDATE work_items INDEXED BY onto_work_due`+waits+`not_before <= ?`, t.at); err != nil {
+		return err
+	}
+	return t.exec(`UPDATE work_items INDEXED BY onto_work_delayed`+waits+`attempt > 0 AND updated_at > ?`, t.ahead)
+}
+
 // expire returns items whose leases have ended, and closes their attempts.
 func (t *Tx) expire() (lost int, more bool, err error) {
-	const ended = `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until <= ? LIMIT ?`
-	list, err := driver.List(context.Background(), t.w, ended, []any{t.at, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
-	if err != nil {
-		return 0, false, err
+	const held = `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until `
+	var list []string
+	for _, ended := range []struct{ is, than string }{{`<=`, t.at}, {`>`, t.ahead}} {
+		some, err := driver.List(context.Background(), t.w, held+ended.is+` ? LIMIT ?`, []any{ended.than, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
+		if err != nil {
+			return 0, false, err
+		}
+		list = append(list, some...)
 	}
 	for _, id := range list {
 		n, err := t.change(`UPDATE work_attempts `+ofItem+` SET status = 'lost', finished_at = ? WHERE work_item_id = ? AND status = 'running'`, t.at, id)
@@ -250,6 +264,9 @@ func (k *taking) open(of backend.WorkSource) (*source, error) {
 		}
 		if found {
 			s.free = layout.TimeAt(r, 0)
+		}
+		if backend.Ahead(s.free, k.now) {
+			s.free = k.now
 		}
 		rate := s.allowed(k.now)
 		if rate == 0 {

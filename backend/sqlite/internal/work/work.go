@@ -32,6 +32,7 @@ type Tx struct {
 	w     *driver.Conn
 	now   time.Time
 	at    string // now, as it is stored
+	ahead string // the last end of a lease that can be right, see [backend.Ahead]
 	last  time.Time
 	read  bool // last was read
 	Wrote bool // something was changed
@@ -39,7 +40,7 @@ type Tx struct {
 
 // Begin starts with a write transaction. Now is in the precision that is stored.
 func Begin(w *driver.Conn, now time.Time) *Tx {
-	return &Tx{w: w, now: now, at: codec.FormatTime(now)}
+	return &Tx{w: w, now: now, at: codec.FormatTime(now), ahead: codec.FormatTime(now.Add(backend.MaxLease))}
 }
 
 // change runs a statement and returns how many rows it has changed.
@@ -67,9 +68,9 @@ const (
 func itemAt(r *driver.Rows) onto.WorkItem {
 	return onto.WorkItem{
 		ID: r.Text(0), System: r.Text(1), Source: r.Text(2), Type: r.Text(3), Resource: r.Text(4), URI: r.Text(5), Method: r.Text(6),
-		Headers: r.Bytes(7), Body: r.Text(8), Metadata: r.Bytes(9), Priority: int(r.Int(10)), Status: onto.WorkStatus(r.Text(11)), Attempt: int(r.Int(12)),
+		Headers: r.Bytes(7), Body: r.Text(8), Metadata: r.Bytes(9), Priority: int(r.Int(10)), Status: onto.WorkStatus(r.Text(11)), Attempt: layout.CountAt(r, 12),
 		Run: r.Text(13), Parent: r.Text(14), Created: layout.TimeAt(r, 15), Updated: layout.TimeAt(r, 16), Error: r.Text(17), Key: r.Text(18),
-		Owner: r.Text(19), Until: layout.TimeAt(r, 20), NotBefore: layout.TimeAt(r, 21), Depth: int(r.Int(22)), Revised: int(r.Int(23)),
+		Owner: r.Text(19), Until: layout.TimeAt(r, 20), NotBefore: layout.TimeAt(r, 21), Depth: layout.CountAt(r, 22), Revised: layout.CountAt(r, 23),
 	}
 }
 
@@ -87,7 +88,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 			return nil, err
 		}
 		if t.read = true; ok {
-			t.last = layout.TimeAt(r, 0)
+			t.last = refusal.StoredClock(layout.TimeAt(r, 0))
 		}
 	}
 	known, err := t.known(items)
@@ -237,7 +238,7 @@ func attemptsOf(ctx context.Context, c *driver.Conn, item string) ([]onto.WorkAt
 		FROM work_attempts ` + ofItem + ` WHERE work_item_id = ? ORDER BY attempt_no`
 	return driver.List(ctx, c, sql, []any{item}, func(r *driver.Rows) (onto.WorkAttempt, error) {
 		return onto.WorkAttempt{
-			ID: r.Text(0), Item: r.Text(1), Number: int(r.Int(2)), Worker: r.Text(3), Run: r.Text(4), Started: layout.TimeAt(r, 5), Finished: layout.TimeAt(r, 6),
+			ID: r.Text(0), Item: r.Text(1), Number: layout.CountAt(r, 2), Worker: r.Text(3), Run: r.Text(4), Started: layout.TimeAt(r, 5), Finished: layout.TimeAt(r, 6),
 			Status: onto.AttemptStatus(r.Text(7)), RetryAfter: layout.TimeAt(r, 8), Error: r.Text(9), Class: r.Text(10), Diagnostic: r.Bytes(11),
 		}, nil
 	})

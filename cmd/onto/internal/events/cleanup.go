@@ -38,9 +38,11 @@ they are removed as well. Dead letters stay, with what their events said.
 A handler that no program runs any more keeps its events for ever. With
 --forget-handler nothing is kept for it. If it comes back, it begins anew.
 
-Programs that handle events do the same once an hour, with the setting
-event_retention_ms, which is also the default of --before.`,
-		Example: `  onto events cleanup
+Nothing is removed by default. With the setting event_retention_ms, which is
+also the default of --before, programs that handle events do the same once an
+hour. The age of events is measured against the clock or, if that is earlier,
+the newest time in the store, so that a clock that is ahead makes nothing old.`,
+		Example: `  onto events cleanup --before 7d
   onto events cleanup --before 7d --apply
   onto events cleanup --before 2026-02-10 --namespace shop --forget-handler old-mail --apply
   onto events cleanup --before 30d --unhandled --json`,
@@ -62,12 +64,18 @@ func cleanup(c *session.Session, cmd *cobra.Command, f *cleanupFlags) error {
 	if err != nil {
 		return err
 	}
-	now := time.Now().UTC().Truncate(time.Microsecond)
-	clean := &backend.Cleaning{Before: now.Add(-cfg.Milliseconds("event_retention_ms")), Unhandled: f.unhandled, Forget: f.forget, Apply: f.apply}
+	clean := &backend.Cleaning{Unhandled: f.unhandled, Forget: f.forget, Apply: f.apply}
+	kept := cfg.Milliseconds("event_retention_ms")
+	if f.before == "" && kept == 0 {
+		return onto.Errorf(onto.Invalid, "--before is missing, and the setting event_retention_ms keeps all events").
+			WithHint("say which events are old").WithCommand("events", "cleanup", "--before", "7d")
+	}
+	before := func(today time.Time) (time.Time, error) { return today.Add(-kept), nil }
 	if f.before != "" {
-		if clean.Before, err = parseBefore(f.before, now); err != nil {
-			return err
-		}
+		before = func(today time.Time) (time.Time, error) { return parseBefore(f.before, today) }
+	}
+	if _, err := before(time.Now()); err != nil {
+		return err
 	}
 	for _, h := range f.forget {
 		if err := onto.CheckBusName("handler", h); err != nil {
@@ -79,6 +87,13 @@ func cleanup(c *session.Session, cmd *cobra.Command, f *cleanupFlags) error {
 		how = place.Writing
 	}
 	return f.with(c, cmd, how, func(ctx context.Context, b *bus.Bus) error {
+		today, err := b.Today(ctx)
+		if err != nil {
+			return err
+		}
+		if clean.Before, err = before(today.UTC().Truncate(time.Microsecond)); err != nil {
+			return err
+		}
 		clean.Namespace = f.name
 		if err := f.checkForgotten(ctx, b); err != nil {
 			return err
