@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -206,10 +207,14 @@ func lastMoment(s *story) {
 	s.commit(put(person("ada"), 1))
 	if leaser, ok := backend.As[backend.Leaser](s.Backend); ok {
 		held, err := leaser.Acquire(s.ctx, &backend.LeaseRequest{Name: "nightly", Owner: "ana", TTL: math.MaxInt64})
-		s.must(err)
+		var want []onto.Lease
+		if onto.CodeOf(err) != onto.Invalid { // which is for a backend that numbers leases by the clock
+			s.must(err)
+			want = []onto.Lease{held}
+		}
 		list, err := leaser.Leases(s.ctx)
-		if err != nil || len(list) != 1 || !list[0].Expires.Equal(held.Expires) || held.Expires.Year() != 9992 {
-			s.Errorf("got leases %v, error %v; want one that ends in 9992", list, err)
+		if err != nil || !slices.Equal(list, want) || len(want) > 0 && held.Expires.Year() != 9992 {
+			s.Errorf("got leases %v, error %v; want %v, of which one ends in 9992", list, err, want)
 		}
 	}
 	s.reopen()
