@@ -69,6 +69,8 @@ func logEntries() []Entry {
 		entry(audit.CommitTimeFuture, "Commits in the middle of the log are later than now. A view as of a time before them leaves them out, though later commits are in it.", none),
 		entry(audit.CommitTimeUnreadable, "The time of a commit cannot be read, so views as of a time may leave it out or take it in wrongly.", restore),
 		entry(audit.CommitUncounted, "A commit does not say how many versions it has: this program has not made it. Its versions need not obey their types, and the projection has nothing of them. Nothing is appended while it is the newest.", restore),
+		entry(audit.RowDamaged, "A row that is written once is not as it was written: a commit, with who made it, when and why, an event, a work item, a version of a type, or the identity of the store. It was edited by other means, or a bit has flipped. What it says is not to be relied on.", restore),
+		entry(audit.RowsMissing, "Events or work items were added or removed by other means than this program. Those that were removed are never handled.", restore),
 		entry(audit.FileDamaged, "SQLite finds pages or indexes of the file damaged. Answers can be wrong, and reads can fail.",
 			"Restore a backup, or save what is readable with sqlite3 FILE .recover."),
 		derived(audit.IndexMissing, "An index that reads rely on was dropped. Answers stay right and become slow; repeated idempotency keys are no longer refused if it is theirs, and everything about events or work fails if it is one of those."),

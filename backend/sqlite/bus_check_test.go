@@ -81,7 +81,6 @@ func TestDamagedBus(t *testing.T) {
 		{"ready in no queue", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET queue = 99 WHERE event_id = 'r1'`},
 		{"another rank", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET rank = 5 WHERE event_id = 'r2'`},
 		{"another number", "event_misplaced event_unplaced", `UPDATE onto_event_ready SET seq = 99 WHERE event_id = 'r2'`},
-		{"another priority", "event_misplaced event_unplaced", `UPDATE events SET priority = 5 WHERE id = 'r1'`},
 		{"no queue", "event_misplaced key_stuck", `DELETE FROM onto_event_queues WHERE type = 'U'`},
 		{"no key in play", "event_misplaced key_stuck", `DELETE FROM onto_event_keys WHERE ordering_key = 'k'`},
 		{"no key of what is ready", "event_misplaced", `DELETE FROM onto_event_keys WHERE ordering_key = 'other'`},
@@ -98,10 +97,11 @@ func TestDamagedBus(t *testing.T) {
 		{"a number is missing", "event_number", `UPDATE events SET onto_seq = NULL WHERE id = 'new'`},
 		{"a number of what is ready is missing", "event_misplaced event_number", `UPDATE events SET onto_seq = NULL WHERE id = 'r1'`},
 		{"a number is negative", "event_unplaced", `UPDATE events SET onto_seq = -5 WHERE id = 'new'`},
-		{"no numbers", "event_number", `DELETE FROM onto_bus`},
+		{"no numbers", "event_number rows_missing", `DELETE FROM onto_bus`},
 		{"less than no attempts", "claim_damaged", `UPDATE event_claims SET attempts = -5 WHERE event_id = 'late'`},
 		{"too many attempts", "claim_damaged", `UPDATE event_claims SET attempts = 9223372036854775807 WHERE event_id = 'held'`},
 		{"deliveries that are none", "claim_damaged", `UPDATE event_claims SET deliveries = 'many' WHERE event_id = 'late'`},
+		{"not counted", "rows_missing", `UPDATE onto_bus SET held_sum = NULL`},
 		{"no places at all", "event_unplaced key_stuck", `DELETE FROM onto_event_ready; DELETE FROM onto_event_behind; UPDATE event_claims SET onto_queued = 1`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -145,13 +145,13 @@ func wantDrained(t *testing.T, b *sqlite.Backend, clock *busClock) {
 // Damage that a rebuild cannot mend has findings as well.
 func TestDamagedEvents(t *testing.T) {
 	path, clock := makeBus(t)
-	runSQL(t, path, `UPDATE events SET commit_id = 7 WHERE id = 'r1'; DELETE FROM events WHERE id IN ('done', 'dead')`)
+	runSQL(t, path, `UPDATE events SET commit_id = 7 WHERE id = 'r1'; UPDATE events SET payload = '{}' WHERE id = 'new'; DELETE FROM events WHERE id IN ('done', 'dead')`)
 	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if got := strings.Join(busCodes(t, b), " "); got != "claims_orphaned event_without_commit" {
+	if got := strings.Join(busCodes(t, b), " "); got != "claims_orphaned event_without_commit row_damaged rows_missing" {
 		t.Errorf("got findings %s", got)
 	}
 	if got := drain(t, b, clock); len(got) != 9 {
@@ -163,9 +163,13 @@ func TestDamagedEvents(t *testing.T) {
 // ack that comes upon them. After a rebuild the others are handled.
 func TestRemovedEvents(t *testing.T) {
 	path, clock := makeBus(t)
-	b := open(t, path, &sqlite.Options{Now: clock.Now})
+	b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
 	runSQL(t, path, `DELETE FROM events WHERE id IN ('r1', 'k2')`)
-	if got := strings.Join(busCodes(t, b), " "); got != "event_misplaced" {
+	if got := strings.Join(busCodes(t, b), " "); got != "event_misplaced rows_missing" {
 		t.Errorf("got findings %s", got)
 	}
 	wantDamage := func(err error) {
@@ -174,7 +178,7 @@ func TestRemovedEvents(t *testing.T) {
 			t.Errorf("got %v, want Corrupt with the command that repairs it", err)
 		}
 	}
-	_, err := b.Claim(t.Context(), request(9))
+	_, err = b.Claim(t.Context(), request(9))
 	wantDamage(err)
 	k1 := onto.Claim{Event: newEvent("k1 T k").Event, Handler: "h", Session: "s", Claimed: clock.Now()}
 	_, err = b.Settle(t.Context(), []backend.Settlement{{Claim: k1, Do: backend.Ack}})
@@ -223,7 +227,7 @@ func TestDroppedEvents(t *testing.T) {
 	for table, want := range map[string]struct {
 		left  int
 		codes string
-	}{"events": {0, "claims_orphaned"}, "event_claims": {11, ""}, "dead_letters": {9, ""}, "onto_event_queues": {9, ""}} {
+	}{"events": {0, "claims_orphaned rows_missing"}, "event_claims": {11, ""}, "dead_letters": {9, ""}, "onto_event_queues": {9, ""}} {
 		path, clock := makeBus(t)
 		runSQL(t, path, `DROP TABLE `+table)
 		b, err := sqlite.Open(t.Context(), path, &sqlite.Options{Now: clock.Now})

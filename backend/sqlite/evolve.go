@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/typelist"
@@ -90,9 +91,8 @@ func (g *round) purge(ctx context.Context, of onto.TypeName) error {
 		return err
 	}
 	defer func() { _ = g.w.Script(`PRAGMA secure_delete = OFF`) }()
-	err := g.w.Exec(fmt.Sprintf(`UPDATE commits SET operations = operations - h.n
-		FROM (SELECT commit_id, count(*) AS n FROM %s WHERE %s = ? GROUP BY commit_id) h
-		WHERE commits.id = h.commit_id`, t.History, t.Columns[0]), of.Name)
+	err := g.w.Each(ctx, fmt.Sprintf(`SELECT commit_id, count(*), coalesce(sum(onto_sum), 0) FROM %s WHERE %s = ? GROUP BY commit_id`, t.History, t.Columns[0]),
+		[]any{of.Name}, func(r *driver.Rows) error { return layout.ShrinkCommit(g.w, r.Int(0), r.Int(1), r.Int(2)) })
 	if err == nil {
 		err = g.purgeHistory(ctx, t, of.Name)
 	}

@@ -38,7 +38,9 @@ type restoration struct {
 	*round
 	ctx     context.Context
 	replay  *decide.Replay
-	written int   // how many of Commits are written
+	written int         // how many of Commits are written
+	open    layout.Made // what the last of them has made so far
+	grown   bool        // since it was written
 	refusal error // of the sequence or of what it yields; it is returned as it is
 }
 
@@ -59,6 +61,9 @@ func (s *restoration) run(r *backend.Restoration) error {
 			return err
 		}
 	}
+	if err := s.complete(); err != nil {
+		return err
+	}
 	s.replay.End()
 	if err := layout.Derive(s.ctx, s.w, typelist.Last(types), nil); err != nil {
 		return err
@@ -78,17 +83,37 @@ func (s *restoration) writePiece(piece []decide.Version) error {
 	if err := s.checkKeys(begun); err != nil {
 		return err
 	}
-	if err := layout.InsertCommits(s.w, begun); err != nil {
-		return err
-	}
-	if n := len(s.Commits); n > 0 { // the last one may have more versions
-		s.Commits = append(s.Commits[:0], s.Commits[n-1])
+	if n := len(s.Commits); n > 0 {
+		made := layout.MadeBy(s.w, s.Commits[0].ID, n, piece, nil)
+		if s.written > 0 && made[0] != (layout.Made{}) {
+			s.open.Add(made[0])
+			s.grown = true
+		}
+		if len(begun) > 0 {
+			if err := s.complete(); err != nil {
+				return err
+			}
+			s.open = made[n-1]
+		}
+		if err := layout.InsertCommits(s.w, begun, made[s.written:]); err != nil {
+			return err
+		}
+		s.Commits = append(s.Commits[:0], s.Commits[n-1]) // which may have more versions
 		s.written = 1
 	}
 	if err := s.link(piece); err != nil {
 		return err
 	}
 	return s.insertVersions(piece)
+}
+
+// complete writes what the last commit that was written has made since.
+func (s *restoration) complete() error {
+	if !s.grown {
+		return nil
+	}
+	s.grown = false
+	return layout.UpdateCommit(s.w, &s.Commits[0], &s.open)
 }
 
 // checkKeys refuses commits with a key that a stored commit has used. Those of the log

@@ -263,6 +263,7 @@ func TestRestoreIsOvertaken(t *testing.T) {
 			}
 			wantHead(t, b, c.head)
 			wantFiles(t, dir, "backup.db", "store.db")
+			runSQL(t, to, `DELETE FROM commits WHERE operations = 0`)
 			if held, err := b.Leases(t.Context()); err != nil || len(held) != 0 {
 				t.Errorf("got leases %v, error %v; want none", held, err)
 			}
@@ -286,10 +287,12 @@ func TestRestorePlanOfAnotherLog(t *testing.T) {
 	if plan, err := sqlite.PlanRestore(t.Context(), fork, to); err != nil || plan.Shared != 3 || plan.Lost != 2 {
 		t.Errorf("fork: got %+v, error %v; want 3 shared, 2 lost", plan, err)
 	}
+	id := query(t, fork, `SELECT store_id FROM onto_meta`)
 	runSQL(t, fork, `UPDATE onto_meta SET store_id = 'another'`)
 	if plan, err := sqlite.PlanRestore(t.Context(), fork, to); err != nil || plan.Shared != 0 || plan.Lost != 5 {
 		t.Errorf("another store: got %+v, error %v; want none shared, 5 lost", plan, err)
 	}
+	runSQL(t, fork, `UPDATE onto_meta SET store_id = '`+id+`'`)
 }
 
 // A copy is compared with its source, with a backup of it and with another copy of it as their
@@ -340,10 +343,12 @@ func TestRestorePlanOfCopies(t *testing.T) {
 		t.Errorf("got %+v, error %v; want 1 commit lost", done, err)
 	}
 	wantHead(t, b, 4)
+	state := query(t, at("whole.db"), `SELECT copy_json FROM onto_meta`)
 	runSQL(t, at("whole.db"), `UPDATE onto_meta SET copy_json = json_set(copy_json, '$.origin', 'another')`)
 	if plan, err := sqlite.PlanRestore(t.Context(), at("whole.db"), at("parted.db")); err != nil || plan.Shared != 0 || plan.Lost != 5 {
 		t.Errorf("a copy of another store: got %+v, error %v; want none shared, 5 lost", plan, err)
 	}
+	runSQL(t, at("whole.db"), `UPDATE onto_meta SET copy_json = '`+state+`'`)
 }
 
 // A copy of a copy has the log of both.

@@ -55,6 +55,7 @@ type stream struct {
 	draft   *backend.Draft
 	made    []decide.Version // by the chunk that was decided last
 	written bool             // the commit's row
+	sums    layout.Made      // what the pieces so far have made
 
 	evolved bool                 // the types were changed
 	changed []onto.SchemaVersion // the newest versions of those types
@@ -103,10 +104,14 @@ func (s *stream) writePiece(writes []backend.Write) error {
 	if s.made, s.refusal = s.Chunk(s.made[:0], writes); s.refusal != nil {
 		return s.refusal
 	}
-	if !s.written && len(s.made) > 0 {
-		s.written = true
-		if err := layout.InsertCommits(s.w, []decide.Commit{*s.Commit()}); err != nil {
-			return err
+	if len(s.made) > 0 {
+		c := s.Commit()
+		s.sums.Add(layout.MadeBy(s.w, c.ID, 1, s.made, nil)[0])
+		if !s.written {
+			s.written = true
+			if err := layout.InsertCommits(s.w, []decide.Commit{*c}, []layout.Made{s.sums}); err != nil {
+				return err
+			}
 		}
 	}
 	err := s.insertVersions(s.made)
@@ -128,5 +133,6 @@ func (s *stream) end() (onto.Result, error) {
 	if err := s.writeBus(nil); err != nil || !res.Changed() {
 		return res, err
 	}
-	return res, s.w.Exec(`UPDATE commits SET operations = ? WHERE id = ?`, res.Operations, res.ID)
+	s.sums.Add(layout.MadeBy(s.w, res.ID, 1, nil, s.Events)[0])
+	return res, layout.UpdateCommit(s.w, s.Commit(), &s.sums)
 }

@@ -123,7 +123,7 @@ func typeFaults() []fault {
 		{name: "type without a schema", code: "type_unregistered", sql: `DELETE FROM schema_versions WHERE type_name = 'Person'; DELETE FROM schema_registry WHERE type_name = 'Person'`},
 		{name: "type that is not registered", code: "schema_registry", sql: `DELETE FROM schema_registry WHERE type_name = 'Person'`},
 		{name: "rows of an older schema version", code: "schema_since", sql: addVersion(next, 1)},
-		{name: "rows from before a version", sql: addVersion(next, 6)},
+		{name: "rows from before a version", code: "row_damaged", sql: addVersion(next, 6)},
 	}
 }
 

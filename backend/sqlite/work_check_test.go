@@ -131,7 +131,7 @@ func TestDamagedAttempts(t *testing.T) {
 		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = 7 WHERE work_item_id = 'done'`},
 		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = -1, attempt_id = 'done:-1' WHERE work_item_id = 'done'`},
 		{"attempt_damaged", `UPDATE work_attempts SET status = 'running', finished_at = NULL WHERE attempt_id = 'revised:1'`},
-		{"attempt_damaged", `DELETE FROM work_items WHERE work_item_id IN ('done', 'held')`},
+		{"attempt_damaged rows_missing", `DELETE FROM work_items WHERE work_item_id IN ('done', 'held')`},
 		{"attempt_damaged", `UPDATE work_attempts SET attempt_no = 5, attempt_id = 'dropped:5' WHERE attempt_id = 'dropped:2'; UPDATE work_items SET attempt = 5 WHERE work_item_id = 'dropped'`},
 	} {
 		path, clock := makeWork(t)

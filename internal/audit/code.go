@@ -170,6 +170,8 @@ const (
 const (
 	FileDamaged  Fault = "file_damaged"
 	IndexMissing Fault = "index_missing"
+	RowDamaged   Fault = "row_damaged"
+	RowsMissing  Fault = "rows_missing"
 	TableExtra   Fault = "table_extra"
 	WALCutOff    Fault = "wal_cut_off"
 

@@ -128,7 +128,7 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 		if len(versions) == cap(versions) {
 			versions = slices.Grow(versions, len(writes)-i) // the rest may change as well
 		}
-		versions = append(versions, Version{c.version(w), newest})
+		versions = append(versions, Version{Version: c.version(w), Before: newest})
 		c.commit.count(w)
 	}
 	return versions, nil

@@ -86,6 +86,7 @@ type Round struct {
 type Version struct {
 	onto.Version
 	Before *onto.Version // the version that it supersedes; nil for none
+	Sum    int64         // its checksum, if the driver notes one
 }
 
 // NewRound starts a round with nothing looked up yet.

@@ -54,7 +54,7 @@ func Steps() []Step {
 		{"faults", "calls of the operating system that fail, one after the other", 3 * time.Minute, map[string][]string{
 			"backend/lake/bucket/file": {"TestEveryCallFails", "TestEveryCallOfTheNextProcessFails"},
 			"backend/lake/laketest":    {"TestEveryCallFails"},
-			"backend/sqlite":           {"TestDamagedFile", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
+			"backend/sqlite":           {"TestDamagedFile", "TestEdits", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
 			"backend/sqlite/source":    {"TestFlippedBits"},
 			"cmd/onto":                 {"TestFaultSweep"},
 		}, ""},

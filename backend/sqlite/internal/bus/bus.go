@@ -104,14 +104,17 @@ func (t *Tx) Insert(events []onto.Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	var buf [layout.SmallBulk * eventWidth]any
+	var buf [layout.SmallBulk * (eventWidth + 1)]any
 	args := buf[:0]
+	var sums int64
 	for rest := events; len(rest) > 0; {
 		n := layout.BulkSize(len(rest))
 		args = args[:0]
 		for i := range rest[:n] {
 			t.seq++
-			args = appendEvent(args, &rest[i], t.seq)
+			var sum int64
+			args, sum = t.appendEvent(args, &rest[i], t.seq)
+			sums += sum
 			if rest[i].OrderingKey != "" || !rest[i].NotBefore.IsZero() {
 				t.special = t.seq
 			}
@@ -122,7 +125,8 @@ func (t *Tx) Insert(events []onto.Event) error {
 		rest = rest[n:]
 	}
 	t.last = events[len(events)-1].Time
-	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?, special = ?`, t.seq, codec.FormatTime(t.last), t.special)
+	return t.exec(`UPDATE onto_bus SET seq = ?, last_at = ?, special = ?, held = held + ?, held_sum = held_sum + ?`,
+		t.seq, codec.FormatTime(t.last), t.special, len(events), sums)
 }
 
 // Position looks up a position.

@@ -199,5 +199,8 @@ func (t *Tx) removeEvent(k kind, o *old) error {
 			return err
 		}
 	}
+	if err := t.exec(`UPDATE onto_bus SET held = held - 1, held_sum = held_sum - coalesce((SELECT onto_sum FROM events `+byEvent+` WHERE id = ?), 0)`, o.id); err != nil {
+		return err
+	}
 	return t.exec(`DELETE FROM events `+byEvent+` WHERE id = ?`, o.id)
 }

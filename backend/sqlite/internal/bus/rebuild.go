@@ -27,6 +27,7 @@ func Rebuild(w *driver.Conn) error {
 		`DELETE FROM onto_event_keys`,
 		`UPDATE onto_event_queues SET filled = 0`,
 		`UPDATE event_claims SET onto_queued = 0 WHERE onto_queued <> 0`,
+		`UPDATE onto_bus SET held = (SELECT count(*) FROM events), held_sum = (SELECT coalesce(sum(onto_sum), 0) FROM events) WHERE held IS NULL OR held_sum IS NULL`,
 		claimCount("attempts"), claimCount("deliveries"),
 		`INSERT OR IGNORE INTO onto_event_keys SELECT e.namespace, c.handler_id, e.ordering_key, e.id` + claimed + ` ORDER BY e.onto_seq`,
 		`DELETE FROM event_claims WHERE (event_id, handler_id) IN (SELECT e.id, c.handler_id` + claimed + `

@@ -56,6 +56,7 @@ func (c *checker) steps() []checkStep {
 		{"types", c.schemas},
 		{"types without a schema", c.unregistered},
 		{"the log", c.commits},
+		{"checksums", c.sums},
 		{"versions", c.versions},
 		{"the JSON of versions", c.fields},
 		{"the projection", c.projections},

@@ -32,7 +32,10 @@ func (c *checker) fields() error {
 			v := layout.Version(rows, len(t.Columns), t.Identity(rows, 0))
 			noteStamp(stamps, &v)
 			sound, err := c.log.Version(&v)
-			if sound && !layout.Intact(rows, len(t.Columns)+4, &v) {
+			switch sum := len(t.Columns) + 4; {
+			case sound && rows.Null(sum):
+				err = c.report(audit.VersionDamaged, "%s at commit %d has no checksum", v.Identity, v.Commit)
+			case sound && !layout.Intact(rows, sum, &v):
 				err = c.report(audit.VersionDamaged, "%s at commit %d: its checksum is another than when it was written", v.Identity, v.Commit)
 			}
 			return err

@@ -51,6 +51,12 @@ func (r *Rows) Int(i int) int64 {
 	return n
 }
 
+// Is reports whether column i is an integer, and this one.
+func (r *Rows) Is(i int, n int64) bool {
+	v, ok := r.Vals[i].(int64)
+	return ok && v == n
+}
+
 // Text returns column i, or "" if it is NULL.
 func (r *Rows) Text(i int) string {
 	switch v := r.Vals[i].(type) {

@@ -2,11 +2,8 @@ package layout
 
 import (
 	"context"
-	"strings"
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
-	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
 
@@ -30,7 +27,7 @@ func BulkSize(n int) int {
 
 // InsertVersions writes history rows, and the rows of the past and of the
 // projection that follow from them. It returns the row id of the first; the
-// others follow it. Unlinked versions may supersede others without knowing it.
+// others follow it. Their checksums were noted by MadeBy. Unlinked versions may supersede others without knowing it.
 func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version, unlinked bool) (int64, error) {
 	if len(list) == 0 {
 		return 0, nil
@@ -43,9 +40,7 @@ func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version, unlinked b
 		args = args[:0]
 		for _, v := range rest[:n] {
 			args = IdentityArgs(args, &v.Identity)
-			var sum int64
-			sum, w.Scratch = rowSum(&v.Version, w.Scratch)
-			args = append(args, string(v.Fields), v.Commit, v.SchemaVersion, string(v.Op), sum)
+			args = append(args, string(v.Fields), v.Commit, v.SchemaVersion, string(v.Op), v.Sum)
 			supersedes = supersedes || v.Before != nil
 		}
 		var err error
@@ -61,57 +56,6 @@ func InsertVersions(w *driver.Conn, t *Table, list []*decide.Version, unlinked b
 		}
 	}
 	return first, w.Exec(t.upsertHistory, first, last)
-}
-
-// The columns of a commit's row. Most commits have only the first few, and omitted
-// columns need not be bound.
-const (
-	commitColumnsFew = `id, created_at, operations, runtime_id, actor_kind, actor_id, comment`
-	commitColumnsAll = commitColumnsFew + `, metadata_json, causation_id, correlation_id, signature_ref, idempotency_key, draft_hash`
-)
-
-// hasFew reports whether a commit has nothing outside commitColumnsFew.
-func hasFew(c *decide.Commit) bool {
-	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == "" && c.Digest == ""
-}
-
-// InsertCommits writes the rows of commits.
-func InsertCommits(w *driver.Conn, list []decide.Commit) error {
-	args := make([]any, 0, LargeBulk*7)
-	for len(list) > 0 {
-		n, columns := 1, commitColumnsAll
-		if hasFew(&list[0]) {
-			for n < len(list) && hasFew(&list[n]) {
-				n++
-			}
-			n, columns = BulkSize(n), commitColumnsFew
-		}
-		args = args[:0]
-		for i := range n {
-			args = commitArgs(args, &list[i])
-		}
-		if err := w.Exec(commitInsert(columns, n), args...); err != nil {
-			return err
-		}
-		list = list[n:]
-	}
-	return nil
-}
-
-// commitArgs appends the values of a commit's columns.
-func commitArgs(args []any, c *decide.Commit) []any {
-	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, OrNull(c.Runtime),
-		OrNull(string(c.Actor.Kind)), OrNull(c.Actor.ID), OrNull(c.Comment))
-	if hasFew(c) {
-		return args
-	}
-	return append(args, OrNull(string(c.Metadata)), OrNull(c.Causation), OrNull(c.Correlation),
-		OrNull(c.Signature), OrNull(c.IdempotencyKey), OrNull(c.Digest))
-}
-
-func commitInsert(columns string, n int) string {
-	row := "(" + strings.Repeat("?, ", strings.Count(columns, ",")) + "?)"
-	return "INSERT INTO commits (" + columns + ") VALUES " + strings.Repeat(row+", ", n-1) + row
 }
 
 // OrNull is a value, or NULL if it is zero.

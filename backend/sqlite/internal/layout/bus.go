@@ -32,7 +32,8 @@ CREATE TABLE IF NOT EXISTS events (
     commit_id INTEGER,
     parent_event_id TEXT,
     replay_of TEXT,
-    not_before TEXT
+    not_before TEXT,
+    onto_sum INTEGER
 );
 CREATE TABLE IF NOT EXISTS event_claims (
     event_id TEXT NOT NULL,
@@ -86,7 +87,9 @@ CREATE TABLE IF NOT EXISTS onto_bus (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     seq INTEGER NOT NULL,
     last_at TEXT NOT NULL,
-    special INTEGER NOT NULL DEFAULT 0
+    special INTEGER NOT NULL DEFAULT 0,
+    held INTEGER,
+    held_sum INTEGER
 );
 CREATE TABLE IF NOT EXISTS onto_event_queues (
     id INTEGER PRIMARY KEY,
@@ -128,7 +131,8 @@ CREATE TABLE IF NOT EXISTS onto_positions (
     name TEXT PRIMARY KEY,
     commit_id INTEGER NOT NULL
 ) WITHOUT ROWID;
-INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special) VALUES (1, 0, '', 0);
+INSERT OR IGNORE INTO onto_bus (id, seq, last_at, special, held, held_sum)
+    SELECT 1, 0, '', 0, count(*), coalesce(sum(onto_sum), 0) FROM events;
 `
 
 // createBusIndexes makes the indexes of the bus: first those of the original program.

@@ -62,7 +62,15 @@ func WriteCopy(w *driver.Conn, s backend.CopyState) error {
 		}
 		text = string(kept)
 	}
-	return w.Exec(`UPDATE onto_meta SET copy_json = ?, format = ?`, text, format)
+	r, ok, err := w.QueryRow(`SELECT ` + MetaSums + ` FROM onto_meta`)
+	if err != nil || !ok {
+		return err
+	}
+	sum := r.Vals[MetaSumsWidth]
+	if CheckSum(r, MetaSumsWidth) == SumRight { // otherwise it stays as it is
+		sum = SumOf(r.Scratch, []any{r.Vals[0], text})
+	}
+	return w.Exec(`UPDATE onto_meta SET copy_json = ?, format = ?, onto_sum = ?`, text, format, sum)
 }
 
 // CheckCopied fails if the copy that fills the store has not ended. The format is that of

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
@@ -129,9 +130,29 @@ func keep[T onto.StoredUpgrader | onto.End](w *driver.Conn, column string, value
 	if err != nil {
 		return err
 	}
-	return w.Exec(`UPDATE schema_versions SET `+column+` = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
-		text, string(v.Schema.Kind), v.Schema.Name, v.Version)
+	where := []any{string(v.Schema.Kind), v.Schema.Name, int64(v.Version)}
+	r, ok, err := w.QueryRow(`SELECT `+SchemaSums+` FROM schema_versions WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`, where...)
+	if err != nil || !ok {
+		return err
+	}
+	right := CheckSum(r, SchemaSumsWidth) == SumRight // otherwise it stays as it is
+	r.Vals[schemaColumn(column)] = text
+	if right {
+		r.Vals[SchemaSumsWidth] = SumOf(r.Scratch, r.Vals[:SchemaSumsWidth])
+	}
+	return w.Exec(`UPDATE schema_versions SET `+column+` = ?, onto_sum = ? WHERE type_kind = ? AND type_name = ? AND schema_version_id = ?`,
+		append([]any{text, r.Vals[SchemaSumsWidth]}, where...)...)
 }
+
+// SchemaSums is the columns of a version of a type that its checksum covers, and the checksum.
+const (
+	schemaColumns   = `type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end`
+	SchemaSums      = schemaColumns + `, onto_sum`
+	SchemaSumsWidth = 11
+)
+
+// schemaColumn is the place of a column among these.
+func schemaColumn(name string) int { return slices.Index(strings.Split(schemaColumns, ", "), name) }
 
 // insertSchema adds a version of a type.
 func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
@@ -143,10 +164,9 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 	if err != nil {
 		return err
 	}
-	return w.Exec(`INSERT INTO schema_versions (type_kind, type_name, schema_version_id, schema_json, schema_hash,
-			created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
-		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end)
+	args := []any{string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
+		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end}
+	return w.Exec(`INSERT INTO schema_versions (`+SchemaSums+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(args, SumOf(&w.Scratch, args))...)
 }
 
 // keptJSON is an upgrader or an end as it is stored, or nil for none.

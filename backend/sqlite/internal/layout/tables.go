@@ -26,7 +26,11 @@ CREATE TABLE commits (
     comment TEXT,
     idempotency_key TEXT,
     draft_hash TEXT,
-    operations INTEGER
+    operations INTEGER,
+    onto_versions INTEGER,
+    onto_events INTEGER,
+    onto_event_sum INTEGER,
+    onto_sum INTEGER
 );
 CREATE TABLE entity_history (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -83,6 +87,7 @@ CREATE TABLE IF NOT EXISTS schema_versions (
     onto_since INTEGER,
     onto_upgrader TEXT,
     onto_end TEXT,
+    onto_sum INTEGER,
     UNIQUE(type_kind, type_name, schema_version_id)
 );
 CREATE TABLE IF NOT EXISTS locks (
@@ -102,7 +107,8 @@ CREATE TABLE onto_meta (
     derived INTEGER NOT NULL DEFAULT 0,
     checksum TEXT,
     checksum_commit INTEGER,
-    copy_json TEXT
+    copy_json TEXT,
+    onto_sum INTEGER
 );
 ` + createAdditions
 
@@ -273,6 +279,13 @@ func CountRows() string {
 func CountVersions(commit string) string {
 	return perKind(" + ", func(t *Table) string {
 		return fmt.Sprintf(`(SELECT count(*) FROM %s h WHERE h.commit_id = %s)`, t.History, commit)
+	})
+}
+
+// SumVersions is the sum of the checksums of the versions that a commit has.
+func SumVersions(commit string) string {
+	return perKind(" + ", func(t *Table) string {
+		return fmt.Sprintf(`(SELECT coalesce(sum(h.onto_sum), 0) FROM %s h WHERE h.commit_id = %s)`, t.History, commit)
 	})
 }
 

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS work_items (
     lease_until TEXT,
     not_before TEXT,
     depth INTEGER NOT NULL DEFAULT 0,
-    onto_revised INTEGER NOT NULL DEFAULT 0
+    onto_revised INTEGER NOT NULL DEFAULT 0,
+    onto_sum INTEGER
 );
 CREATE TABLE IF NOT EXISTS work_attempts (
     attempt_id TEXT PRIMARY KEY,
@@ -62,9 +63,12 @@ CREATE TABLE IF NOT EXISTS onto_work_sources (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS onto_work (
     id INTEGER PRIMARY KEY CHECK (id = 1),
-    last_at TEXT NOT NULL
+    last_at TEXT NOT NULL,
+    held INTEGER,
+    held_sum INTEGER
 );
-INSERT OR IGNORE INTO onto_work (id, last_at) VALUES (1, '');
+INSERT OR IGNORE INTO onto_work (id, last_at, held, held_sum)
+    SELECT 1, '', count(*), coalesce(sum(onto_sum), 0) FROM work_items;
 `
 
 // createWorkIndexes makes the indexes of the work queue: first those of the other program.

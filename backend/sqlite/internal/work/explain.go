@@ -110,8 +110,13 @@ func faultOf(a *onto.WorkAttempt) string {
 // Rebuild makes the columns of items anew that follow from attempts, where they differ. A
 // lease that has no end has ended.
 func Rebuild(ctx context.Context, w *driver.Conn, now time.Time) error {
+	err := w.Exec(`UPDATE onto_work SET held = (SELECT count(*) FROM work_items), held_sum = (SELECT coalesce(sum(onto_sum), 0) FROM work_items)
+		WHERE held IS NULL OR held_sum IS NULL`)
+	if err != nil {
+		return err
+	}
 	var list []*Verdict
-	err := Explain(ctx, w, func(v *Verdict) error {
+	err = Explain(ctx, w, func(v *Verdict) error {
 		if v.Differs != "" {
 			list = append(list, v)
 		}

@@ -36,6 +36,8 @@ type Tx struct {
 	last  time.Time
 	read  bool // last was read
 	Wrote bool // something was changed
+
+	added, addedSum int64 // items that were added, and the sum of their checksums
 }
 
 // Begin starts with a write transaction. Now is in the precision that is stored.
@@ -74,7 +76,15 @@ func itemAt(r *driver.Rows) onto.WorkItem {
 	}
 }
 
-var insertItem = `INSERT INTO work_items (` + itemColumns + `) VALUES (` + strings.Repeat("?, ", itemWidth-1) + `?) ON CONFLICT (dedupe_key) DO NOTHING`
+var insertItem = `INSERT INTO work_items (` + itemColumns + `, onto_sum) VALUES (` + strings.Repeat("?, ", itemWidth) + `?) ON CONFLICT (dedupe_key) DO NOTHING`
+
+// ItemSums is the columns of an item that are written once and that its checksum covers, and
+// the checksum.
+const (
+	ItemSums = `work_item_id, source_system, source_name, resource_type, resource_id, request_uri, request_method, request_headers, request_body,
+		priority, discovered_from, created_at, dedupe_key, depth, onto_sum`
+	ItemSumsWidth = 14
+)
 
 // Enqueue adds items, and reports which are new.
 func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
@@ -95,7 +105,6 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := t.last
 	for i := range items {
 		it := &items[i]
 		if known[it.Key] {
@@ -117,10 +126,17 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 			t.last = created
 		}
 	}
-	if t.last.Equal(before) {
-		return fresh, nil
+	return fresh, t.count(codec.FormatTime(t.last))
+}
+
+// count notes the items that were added, and when the last one was enqueued.
+func (t *Tx) count(last any) error {
+	if t.added == 0 {
+		return nil
 	}
-	return fresh, t.exec(`INSERT INTO onto_work (id, last_at) VALUES (1, ?) ON CONFLICT DO UPDATE SET last_at = excluded.last_at`, codec.FormatTime(t.last))
+	err := t.exec(`UPDATE onto_work SET last_at = coalesce(?, last_at), held = held + ?, held_sum = held_sum + ?`, last, t.added, t.addedSum)
+	t.added, t.addedSum = 0, 0
+	return err
 }
 
 // Import adds items of another queue with their attempts, and reports which are new.
@@ -156,7 +172,7 @@ func (t *Tx) Import(items []backend.WorkState) (fresh []bool, refused, err error
 			}
 		}
 	}
-	return fresh, nil, nil
+	return fresh, nil, t.count(nil)
 }
 
 // add adds an item as it is, with its attempts. Its id and its key are new.
@@ -179,9 +195,15 @@ func (t *Tx) add(s *backend.WorkState) error {
 
 // insert adds an item, unless its key exists, and returns how many it has added.
 func (t *Tx) insert(it *onto.WorkItem) (int64, error) {
-	return t.change(insertItem, it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, layout.OrNull(string(it.Headers)), layout.OrNull(it.Body),
-		layout.OrNull(string(it.Metadata)), int64(it.Priority), string(it.Status), int64(it.Attempt), layout.OrNull(it.Run), layout.OrNull(it.Parent),
-		stored(it.Created), stored(it.Updated), layout.OrNull(it.Error), it.Key, nil, nil, stored(it.NotBefore), int64(it.Depth), int64(it.Revised))
+	headers, body, parent, created := layout.OrNull(string(it.Headers)), layout.OrNull(it.Body), layout.OrNull(it.Parent), stored(it.Created)
+	sum := layout.SumOf(&t.w.Scratch, []any{it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, headers, body,
+		int64(it.Priority), parent, created, it.Key, int64(it.Depth)})
+	n, err := t.change(insertItem, it.ID, it.System, it.Source, it.Type, it.Resource, it.URI, it.Method, headers, body,
+		layout.OrNull(string(it.Metadata)), int64(it.Priority), string(it.Status), int64(it.Attempt), layout.OrNull(it.Run), parent,
+		created, stored(it.Updated), layout.OrNull(it.Error), it.Key, nil, nil, stored(it.NotBefore), int64(it.Depth), int64(it.Revised), sum)
+	t.added += n
+	t.addedSum += n * sum
+	return n, err
 }
 
 // stored is a time in the precision and the form that is stored, or NULL if it is zero.
