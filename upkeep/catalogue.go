@@ -192,7 +192,7 @@ func busEntries() []Entry {
 	return []Entry{
 		entry(audit.DeadLettersOpen, "Handlers have given events up after as many attempts as they may make. What should have happened for these events has not, and nothing tries it again.",
 			"Mend the cause and replay them, or drop them", "events", "dead-letters"),
-		entry(audit.EventsUnhandled, "Events of a type wait, and no handler has ever asked for the type: its program was not started yet, or the type or the namespace is misspelled. They are kept until they are as old as the retention says.",
+		entry(audit.EventsUnhandled, "Events of a type wait, and no handler has ever asked for the type: its program was not started yet, or the type or the namespace is misspelled. They are kept, unless a retention is set: then until they are as old as that.",
 			"Start a program that handles the type, or stop emitting it", "events", "show"),
 		entry(audit.SessionDead, "A program that handles events has ended without saying so, or hangs, while it had events claimed. They are handled again when another process with the same handlers runs and the claims have run out.",
 			"Start its handlers again", "events", "sessions"),
