@@ -185,7 +185,7 @@ func TestProcessesAreKilled(t *testing.T) {
 	if got, want := contents(t, w.s), contents(t, undisturbed.s); !slices.Equal(got, want) || len(got) != pages {
 		t.Errorf("got %d pages, which differ from the %d of an undisturbed crawl", len(got), len(want))
 	}
-	if kills == 0 || lost == 0 {
+	if kills == 0 || kills > 3 && lost == 0 { // one that has just started has no attempt to lose
 		t.Errorf("%d kills, %d attempts lost: nothing was tested", kills, lost)
 	}
 }

@@ -234,7 +234,7 @@ func (h *history) prepare(s step) sending {
 // anyhow returns the writes as such that are not refused for what is there.
 func anyhow(writes []backend.Write) []backend.Write {
 	for i := range writes {
-		writes[i].Once = false
+		writes[i].Once, writes[i].Known = false, nil
 	}
 	return writes
 }
