@@ -41,7 +41,7 @@ type restoration struct {
 	written int         // how many of Commits are written
 	open    layout.Made // what the last of them has made so far
 	grown   bool        // since it was written
-	refusal error // of the sequence or of what it yields; it is returned as it is
+	refusal error       // of the sequence or of what it yields; it is returned as it is
 }
 
 func (s *restoration) run(r *backend.Restoration) error {
