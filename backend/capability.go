@@ -158,6 +158,7 @@ type Info struct {
 	Bytes    int64
 	Types    []TypeInfo
 	Versions int64 // of all types, also of those that have ended; counted only if asked for
+	Restores []Restore
 	Warnings []string
 }
 

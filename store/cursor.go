@@ -95,7 +95,7 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	if own, err := q.v.s.isOrigin(ctx, c.Store); err != nil {
 		return err
 	} else if !own {
-		return onto.Errorf(onto.Invalid, "the cursor is from another store").WithHint("start without a cursor")
+		return onto.Errorf(onto.Invalid, "the cursor is from another store, or from before this one was restored").WithHint("start without a cursor")
 	}
 	if c.Question != q.fingerprint(ask) {
 		return onto.Errorf(onto.Invalid, "the cursor is from another query than this one of %s", ask.Type).
@@ -114,30 +114,56 @@ func (q *question) goOn(ctx context.Context, ask *backend.Query) error {
 	return err
 }
 
-// origin is a short form of the id of the store; "" if the backend does not tell it.
+// origin is a short form of the lineage of the store, as of the newest snapshot that was read;
+// "" if the backend does not tell it.
 func (s *Store) origin(ctx context.Context) (string, error) {
-	if known := s.id.Load(); known != nil {
-		return *known, nil
+	known := s.known.Load()
+	if known != nil && known.types == s.typesSeen() {
+		return known.short, nil
 	}
-	b, ok := backend.As[backend.LogSource](s.b)
-	if !ok {
-		return "", nil
+	return s.readOrigin(ctx)
+}
+
+// originSeen is what is known of the lineage of a store.
+type originSeen struct {
+	short string
+	types int64 // how often types had changed: a restore counts
+}
+
+// typesSeen is how often types have changed, as of the newest snapshot.
+func (s *Store) typesSeen() int64 {
+	if w, ok := backend.As[backend.TypeWatcher](s.b); ok {
+		return w.TypesSeen()
 	}
-	id, err := b.Origin(ctx)
-	if err != nil {
+	return 0
+}
+
+// readOrigin is origin as it is now.
+func (s *Store) readOrigin(ctx context.Context) (string, error) {
+	var id string
+	var err error
+	if r, ok := backend.As[backend.Restorable](s.b); ok {
+		id, err = r.Lineage(ctx)
+	} else if b, ok := backend.As[backend.LogSource](s.b); ok {
+		id, err = b.Origin(ctx)
+	}
+	if err != nil || id == "" {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(id))
-	short := base64.RawURLEncoding.EncodeToString(sum[:6])
-	s.id.Store(&short)
-	return short, nil
+	l := &originSeen{base64.RawURLEncoding.EncodeToString(sum[:6]), s.typesSeen()}
+	s.known.Store(l)
+	return l.short, nil
 }
 
-// isOrigin reports whether a cursor or a lease is of this store, as far as it is known: a
-// copy has the same commits, and may go on with others.
+// isOrigin reports whether a cursor or a lease is of this store and its lineage, as far as it
+// is known: a copy has the same commits, and may go on with others.
 func (s *Store) isOrigin(ctx context.Context, of string) (bool, error) {
-	own, err := s.origin(ctx)
-	return of == "" || own == "" || of == own, err
+	if of == "" {
+		return true, nil
+	}
+	own, err := s.readOrigin(ctx)
+	return own == "" || of == own, err
 }
 
 // damaged is the error for a cursor that no page gave.

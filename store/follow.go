@@ -53,7 +53,9 @@ const (
 // come again. Commits that rebuild states, see [Store.RebuildFold], are left out.
 //
 // A name is for one follower at a time: if another one moves the position, Follow fails
-// with Conflict. A backend without [backend.Positions] fails with Unsupported.
+// with Conflict. If the store is restored meanwhile, Follow fails with Stale: commits that
+// it has yielded may be gone, and others have their numbers. A backend without
+// [backend.Positions] fails with Unsupported.
 func (s *Store) Follow(ctx context.Context, name string) iter.Seq2[onto.Commit, error] {
 	return s.FollowWith(ctx, name, nil)
 }
@@ -135,6 +137,8 @@ type follower struct {
 	positions backend.Positions
 	watcher   backend.Watcher // nil if the backend does not notice writes
 
+	lineage string // of the commits that it yields
+
 	at     int64     // the last commit that is done with
 	saved  int64     // the stored position
 	savedT time.Time // when it was saved
@@ -149,6 +153,9 @@ func (s *Store) follower(ctx context.Context, name string, opts *FollowOptions) 
 	}
 	f := &follower{s: s, name: name, opts: opts, positions: p, until: backend.Head}
 	f.watcher, _ = backend.As[backend.Watcher](s.b)
+	if f.lineage, err = s.readOrigin(ctx); err != nil {
+		return nil, err
+	}
 	if f.saved, err = positionOf(ctx, p, name); err != nil {
 		return nil, err
 	}
@@ -237,7 +244,12 @@ func (f *follower) page(ctx context.Context) ([]onto.Commit, error) {
 		f.s.seen(c.ID)
 		list = append(list, c)
 	}
-	return list, nil
+	if now, err := f.s.origin(ctx); err != nil || now == f.lineage {
+		return list, err
+	}
+	f.at = f.saved // nothing is to be saved
+	return nil, onto.Errorf(onto.Stale, "the store was restored while %s followed it: the commits after the backup are others now", f.name).
+		WithHint("follow again: it goes on from the position that the restored store has")
 }
 
 // done notes that the loop has gone on. The first commit is saved at once, so that a

@@ -57,6 +57,7 @@ func (s *Store) relearn(ctx context.Context) (*catalog.Catalog, error) {
 		if turn = s.watcher.TypesSeen(); turn == c.Turn.Load() {
 			return c, nil
 		}
+		s.head.Store(0) // a restore counts as well, and takes commits away
 	}
 	return s.reread(ctx, c, turn)
 }

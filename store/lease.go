@@ -75,7 +75,7 @@ func (s *Store) checkLease(ctx context.Context, l *onto.Lease) error {
 	if err != nil || own {
 		return err
 	}
-	return onto.Errorf(onto.LeaseExpired, "the %s is of another store", l).WithHint("take it on this store")
+	return onto.Errorf(onto.LeaseExpired, "the %s is of another store, or from before this one was restored", l).WithHint("take it on this store")
 }
 
 // apply checks the options and makes a request of them.

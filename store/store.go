@@ -107,10 +107,10 @@ type Options struct {
 
 // Store is one log, open for reading and writing. It may be used concurrently.
 type Store struct {
-	b    backend.Backend
-	opts Options
-	head atomic.Int64           // a commit that is known to exist; the log never shrinks
-	id   atomic.Pointer[string] // see origin; nil until it is needed
+	b     backend.Backend
+	opts  Options
+	head  atomic.Int64               // a commit that is known to exist; only a restore takes it away
+	known atomic.Pointer[originSeen] // see origin; nil until it is needed
 
 	types    atomic.Pointer[catalog.Catalog] // what is known of the types
 	watcher  backend.TypeWatcher             // tells when they have changed; nil if the backend cannot

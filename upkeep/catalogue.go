@@ -159,6 +159,8 @@ func workEntries() []Entry {
 // surveyEntries are about circumstances. Answers are right in spite of them.
 func surveyEntries() []Entry {
 	return []Entry{
+		entry(audit.CommitsLost, "A backup was put in the place of the store while that had commits which the backup does not have. They are gone from the store, and their numbers are those of other commits now. Cursors and followers from before are refused.",
+			"Nothing needs to be done. What was there before is in the file that the restore has kept, unless that was removed."),
 		entry(audit.TimeAhead, "Claims of events, work items or the rate of a source are taken up to a time that no clock which is right can have stored: an hour from now is the most. A machine had its clock wrong. They count as free, and the next claim or run takes them.",
 			"Set the clock of the machine that stored it, if that is not this one's. Nothing else is to do."),
 		entry(audit.ClockAhead, "The newest commit, event or work item is later than now. Times never go back, so new commits get its time until the clock has caught up, and views by time cannot tell them apart.",

@@ -21,6 +21,9 @@ func (b *Backend) Describe(ctx context.Context, stats bool) (backend.Info, error
 			return err
 		}
 		info.Format, info.StoreID = int(layout.PlainFormat(row.Int(0))), row.Text(1)
+		if info.Restores, err = layout.Restores(&r.Moment); err != nil {
+			return err
+		}
 		all, err := layout.ReadSchemas(r.Conn)
 		if err != nil {
 			return err

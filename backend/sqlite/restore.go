@@ -51,6 +51,9 @@ type RestoreOptions struct {
 	LeaseTTL    time.Duration    // how long the lease lasts unless it is renewed; 0 for DefaultRestoreTTL
 	Now         func() time.Time // the clock; nil for time.Now
 	Progress    func(done, total int64)
+
+	Actor   onto.Actor // on whose behalf
+	Comment string     // why
 }
 
 // Restored is what a restore has done. After an error with the code
@@ -199,6 +202,7 @@ type restore struct {
 
 	b        *Backend    // the store that is replaced
 	held     *lease.Held // excludes other writers; nil when it need not be renewed
+	kept     string      // the copy of what was there
 	replaced bool
 }
 
@@ -209,8 +213,29 @@ func (r *restore) create(ctx context.Context) error {
 		return err
 	}
 	defer source.Close()
-	_, err = source.reader.copyTo(ctx, r.to, r.told)
-	return err
+	if _, err = source.reader.copyTo(ctx, r.to, r.told); err != nil {
+		return err
+	}
+	b, err := Open(ctx, r.to, &Options{MustExist: true, LockTimeout: r.opts.LockTimeout, Now: r.opts.Now})
+	if err != nil {
+		return err
+	}
+	err = b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
+		if err := w.Exec(`UPDATE onto_meta SET derived = derived + 1`); err != nil {
+			return err
+		}
+		return layout.NoteRestore(w, []backend.Restore{r.record(b.now(), "")})
+	})
+	return errors.Join(err, b.Close())
+}
+
+// record is what the store keeps about the restore.
+func (r *restore) record(now time.Time, kept string) backend.Restore {
+	rec := backend.Restore{Lineage: layout.NewID(), Time: now, Actor: r.opts.Actor, Comment: r.opts.Comment, Head: r.plan.Backup.Head.ID, Lost: r.plan.Lost, Kept: kept}
+	if r.plan.Present != nil {
+		rec.Before = r.plan.Present.Head.ID
+	}
+	return rec
 }
 
 // told passes on the progress of a copy. Under the lease it renews the lease.
@@ -251,6 +276,7 @@ func (r *restore) replace(ctx context.Context) (kept string, err error) {
 	if err != nil {
 		return "", err
 	}
+	r.kept = kept
 	err = backup.With(st, func(src *driver.Conn) error { return r.overwrite(ctx, src) })
 	switch {
 	case r.replaced: // later failures concern only what is discarded
@@ -382,5 +408,12 @@ func (r *restore) outdo(now *reading, src *driver.Conn) error {
 		return onto.Errorf(onto.HeadMismatch, "%s: commit %d was made meanwhile", r.to, now.Head).
 			WithHint("look at it and restore again")
 	}
-	return backup.Outdo(&now.Moment, src)
+	if err := backup.Outdo(&now.Moment, src); err != nil {
+		return err
+	}
+	list, err := layout.Restores(&now.Moment)
+	if err != nil {
+		return err
+	}
+	return layout.NoteRestore(src, append(list, r.record(r.b.now(), r.kept)))
 }

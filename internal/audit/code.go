@@ -208,8 +208,10 @@ const (
 
 // The codes about circumstances.
 const (
-	ClockAhead  Notice = "clock_ahead"
-	TimeAhead   Notice = "time_ahead"
+	ClockAhead Notice = "clock_ahead"
+	TimeAhead  Notice = "time_ahead"
+
+	CommitsLost Notice = "commits_lost"
 	DiskLow     Notice = "disk_low"
 	LockExpired Notice = "lock_expired"
 	LockHeld    Notice = "lock_held"

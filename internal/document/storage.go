@@ -3,21 +3,34 @@ package document
 import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Info describes a store.
 type Info struct {
-	Backend  string   `json:"backend"`
-	Location string   `json:"location"`
-	Format   int      `json:"format"`
-	StoreID  string   `json:"store_id"`
-	Head     Head     `json:"head"`
-	Bytes    int64    `json:"bytes"`
-	Types    []Type   `json:"types"`
-	Schemas  []Schema `json:"schemas,omitempty"`
-	Warnings []string `json:"warnings"`
+	Backend  string        `json:"backend"`
+	Location string        `json:"location"`
+	Format   int           `json:"format"`
+	StoreID  string        `json:"store_id"`
+	Head     Head          `json:"head"`
+	Bytes    int64         `json:"bytes"`
+	Types    []Type        `json:"types"`
+	Schemas  []Schema      `json:"schemas,omitempty"`
+	Restores []Restoration `json:"restores,omitempty"`
+	Warnings []string      `json:"warnings"`
 
 	IndexWarning string `json:"last_index_warning,omitempty"` // why indexes of a lake could not be written
+}
+
+// Restoration is one restore of the store.
+type Restoration struct {
+	Time    string  `json:"restored_at"`
+	Actor   *string `json:"actor"`
+	Comment *string `json:"comment"`
+	Before  int64   `json:"before_commit_id"`
+	Head    int64   `json:"after_commit_id"`
+	Lost    int64   `json:"lost_commits"`
+	Kept    *string `json:"kept"`
 }
 
 // Type is what is stored of a type. The counts are there on demand.
@@ -33,6 +46,13 @@ func NewInfo(info backend.Info, head onto.Commit, stats bool) Info {
 	doc := Info{
 		Backend: info.Backend, Location: info.Location, Format: info.Format, StoreID: info.StoreID,
 		Bytes: info.Bytes, Types: []Type{}, Warnings: orEmpty(info.Warnings),
+	}
+	for _, r := range info.Restores {
+		one := Restoration{Time: codec.FormatTime(r.Time), Comment: OrNull(r.Comment), Before: r.Before, Head: r.Head, Lost: r.Lost, Kept: OrNull(r.Kept)}
+		if r.Actor != (onto.Actor{}) {
+			one.Actor = OrNull(r.Actor.String())
+		}
+		doc.Restores = append(doc.Restores, one)
 	}
 	if head.ID != 0 {
 		doc.Head = NewHead(head)

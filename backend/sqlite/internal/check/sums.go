@@ -29,6 +29,7 @@ func summedTables() []summed {
 	}
 	return []summed{
 		{"onto_meta", layout.MetaSums, layout.MetaSumsWidth, named("the identity of the store")},
+		{"onto_restores", layout.RestoreSums, layout.RestoreSumsWidth, named("the restore at %s", 1)},
 		{"schema_versions", layout.SchemaSums, layout.SchemaSumsWidth, named("version %s of %s %s", 2, 0, 1)},
 		{"commits", layout.CommitSums, layout.CommitSumsWidth, named("commit %s", 0)},
 		{"events", layout.EventColumns + `, onto_sum`, layout.EventWidth, named("event %s", 0)},

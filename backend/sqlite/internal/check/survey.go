@@ -33,7 +33,7 @@ func Survey(of *Store, m *layout.Moment, l Limits, push func(onto.Finding) error
 	s := &surveyor{newChecker(of, m, push), l}
 	for _, step := range []checkStep{
 		{"the WAL", s.wal}, {"the frames of the WAL", s.frames}, {"the journal mode", s.journal}, {"free pages", s.freePages}, {"free space", s.room},
-		{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"times that are ahead", s.ahead}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
+		{"what others have put on the tables", s.extras}, {"locks", s.locks}, {"the clock", s.clock}, {"times that are ahead", s.ahead}, {"restores", s.restores}, {"plans", s.plans}, {"the use of indexes", s.indexUse},
 	} {
 		if err := s.take(step); err != nil {
 			return err
@@ -158,6 +158,31 @@ func (s *surveyor) clock() error {
 	}
 	if f, ahead := audit.Clock(newest, at, s.of.Now, s.limits.Clock); ahead {
 		return s.push(f)
+	}
+	return nil
+}
+
+// restores tells of commits that restores have taken away.
+func (s *surveyor) restores() error {
+	list, err := layout.Restores(s.r)
+	if err != nil {
+		return err
+	}
+	for i := range list {
+		r := &list[i]
+		if r.Lost == 0 {
+			continue
+		}
+		text := fmt.Sprintf("a restore at %s took away %d commits, up to commit %d, and went on from commit %d", codec.FormatTime(r.Time), r.Lost, r.Before, r.Head)
+		if r.Actor != (onto.Actor{}) {
+			text += ", on behalf of " + r.Actor.String()
+		}
+		if r.Comment != "" {
+			text += fmt.Sprintf(": %.200q", r.Comment)
+		}
+		if err := s.report(audit.CommitsLost, "%s", text); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -62,15 +62,10 @@ func WriteCopy(w *driver.Conn, s backend.CopyState) error {
 		}
 		text = string(kept)
 	}
-	r, ok, err := w.QueryRow(`SELECT ` + MetaSums + ` FROM onto_meta`)
-	if err != nil || !ok {
+	if err := changeMeta(w, metaCopy, text); err != nil {
 		return err
 	}
-	sum := r.Vals[MetaSumsWidth]
-	if CheckSum(r, MetaSumsWidth) == SumRight { // otherwise it stays as it is
-		sum = SumOf(r.Scratch, []any{r.Vals[0], text})
-	}
-	return w.Exec(`UPDATE onto_meta SET copy_json = ?, format = ?, onto_sum = ?`, text, format, sum)
+	return w.Exec(`UPDATE onto_meta SET format = ?`, format)
 }
 
 // CheckCopied fails if the copy that fills the store has not ended. The format is that of

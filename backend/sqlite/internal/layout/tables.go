@@ -108,12 +108,13 @@ CREATE TABLE onto_meta (
     checksum TEXT,
     checksum_commit INTEGER,
     copy_json TEXT,
+    lineage TEXT,
     onto_sum INTEGER
 );
 ` + createAdditions
 
 // createAdditions makes all of that but onto_meta, without which a file is no store.
-const createAdditions = createIndexes + createProjection + createDerived + createLeases + createBus + createBusIndexes +
+const createAdditions = createIndexes + createProjection + createDerived + createLeases + createRestores + createBus + createBusIndexes +
 	createWork + createWorkIndexes + createFacts + createFactIndexes
 
 // createIndexes makes our indexes of the original's tables.

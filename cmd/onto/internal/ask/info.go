@@ -2,6 +2,7 @@ package ask
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -97,6 +98,7 @@ func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bo
 		{"head", terminal.Head(head)},
 		{"size", known(doc.Bytes != 0, terminal.Bytes(doc.Bytes)+sizeOf(c.Place(), stats))},
 		{"index", doc.IndexWarning},
+		{"restored", lastRestore(doc.Restores)},
 	})
 	if err != nil {
 		return err
@@ -122,6 +124,25 @@ func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bo
 		}
 	}
 	return out.Close("")
+}
+
+// lastRestore tells of the last restore of a store; "" if there was none.
+func lastRestore(list []document.Restoration) string {
+	if len(list) == 0 {
+		return ""
+	}
+	r := list[len(list)-1]
+	text := fmt.Sprintf("%s, from commit %d to %d, %s lost", r.Time, r.Before, r.Head, terminal.Count(r.Lost, "commit", "commits"))
+	if r.Actor != nil {
+		text += ", " + *r.Actor
+	}
+	if r.Comment != nil {
+		text += ": " + *r.Comment
+	}
+	if n := len(list) - 1; n > 0 {
+		text += fmt.Sprintf("; %s before", terminal.Count(int64(n), "restore", "restores"))
+	}
+	return text
 }
 
 func typeCells(t document.Type) ([]string, error) {

@@ -18,6 +18,7 @@ import (
 // Restore is the verb restore: a backup in the place of a SQLite store.
 func Restore(c *session.Session) *cobra.Command {
 	var apply, noCheck bool
+	var by session.ByFlags
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Put a backup in the place of a SQLite store",
@@ -28,16 +29,21 @@ replaced in one transaction; programs that have it open go on with what was
 restored. Exit status 8 if the disk fails so that nobody knows whether the store
 was replaced: then the kept file has what was there.
 
+The store keeps a list of its restores, with who, why and how many commits were
+lost; onto info shows it. Cursors and followers from before are refused, since
+the numbers of the commits that were lost are given again.
+
 SQLite only: the backup of a lake is copied to an empty place with onto copy.`,
 		Example: `  onto restore monday.db --db new.db
   onto restore monday.db
-  onto restore monday.db --apply`,
+  onto restore monday.db --apply --actor operator:ana --comment "the import of Tuesday was wrong"`,
 		Args: session.ArgCount(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return restore(cmd.Context(), c, args[0], apply, !noCheck)
+			return restore(cmd, c, args[0], &by, apply, !noCheck)
 		},
 	}
 	cmd.Flags().BoolVar(&apply, "apply", false, "replace the store that is there")
+	by.Register(cmd)
 	cmd.Flags().BoolVar(&noCheck, "no-check", false, "do not check the backup first")
 	return cmd
 }
@@ -53,8 +59,13 @@ func newRestore(file, location string, plan sqlite.RestorePlan) document.Restore
 	return doc
 }
 
-func restore(ctx context.Context, c *session.Session, file string, apply, check bool) error {
+func restore(cmd *cobra.Command, c *session.Session, file string, by *session.ByFlags, apply, check bool) error {
+	ctx := cmd.Context()
 	cfg, err := c.Configure()
+	if err != nil {
+		return err
+	}
+	actor, err := by.Actor(c, cmd)
 	if err != nil {
 		return err
 	}
@@ -88,6 +99,8 @@ func restore(ctx context.Context, c *session.Session, file string, apply, check 
 		LockTimeout: cfg.Milliseconds("lock_timeout_ms"),
 		LeaseTTL:    cfg.Milliseconds("lease_ttl_ms"),
 		Progress:    progress,
+		Actor:       actor,
+		Comment:     by.Comment,
 	})
 	done()
 	if err != nil && restored.Kept != "" {

@@ -55,6 +55,23 @@ func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	w.registerSafety(cmd)
 }
 
+// ByFlags is what a verb takes that writes something, and makes no commit.
+type ByFlags struct {
+	Comment string
+	actor   string
+}
+
+// Register adds the flags.
+func (b *ByFlags) Register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&b.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
+	cmd.Flags().StringVar(&b.Comment, "comment", "", "why, a `TEXT` for people")
+}
+
+// Actor is on whose behalf the verb writes.
+func (b *ByFlags) Actor(c *Session, cmd *cobra.Command) (onto.Actor, error) {
+	return c.actor(b.actor, cmd.Flags().Changed("actor"))
+}
+
 // Draft is a draft with everything but its contents.
 func (w *WriteFlags) Draft(c *Session, cmd *cobra.Command) (onto.Draft, error) {
 	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
