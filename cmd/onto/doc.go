@@ -47,6 +47,7 @@
 //	onto backup crm-monday.db                       a copy of a store in use, checked
 //	onto restore crm-monday.db                      and back
 //	onto janitor                                    what killed writers left in a lake
+//	onto recover                                    the head of a lake that was lost; shown first
 //	onto completion bash                            completions for a shell
 //
 // Every command has --help with examples.

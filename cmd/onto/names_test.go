@@ -482,4 +482,8 @@ func tellOfLakes(s *speaker, dir string) {
 	s.done("", "index", "verify")
 	s.done("", "index", "repair")
 	s.done("", "index", "repair", "--apply")
+	if err := os.Remove(filepath.Join(lake, "meta", "head.json")); err != nil {
+		s.t.Fatal(err)
+	}
+	s.done("", "recover", "--apply")
 }

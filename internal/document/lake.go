@@ -38,6 +38,29 @@ type Janitor struct {
 	Foreign []Foreign `json:"foreign,omitempty"` // what the store has not written
 }
 
+// Recovery is the head of a lake that can be made again, or was.
+type Recovery struct {
+	Found     string      `json:"found"`
+	StoreID   string      `json:"store_id"`
+	Commit    int64       `json:"commit_id"`
+	Attempt   string      `json:"attempt_name"`
+	Catalog   string      `json:"catalog"`
+	Rounds    []LastRound `json:"last_rounds"` // that could be the last one
+	Undecided bool        `json:"undecided"`
+	Damaged   []string    `json:"damaged,omitempty"`
+	Lost      int64       `json:"lost_commits"`
+	Applied   bool        `json:"applied"`
+}
+
+// LastRound is a round of commits that no other one follows.
+type LastRound struct {
+	Attempt string  `json:"attempt_name"`
+	First   int64   `json:"first_commit_id"`
+	Commit  int64   `json:"commit_id"`
+	Time    string  `json:"created_at"`
+	Runtime *string `json:"runtime_id"`
+}
+
 // Compaction is what a compaction would do, or has done.
 type Compaction struct {
 	Planned []CompactionItem `json:"planned"`

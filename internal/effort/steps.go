@@ -79,7 +79,7 @@ func Steps() []Step {
 		{"models", "random cases, compared with plain models", time.Minute, map[string][]string{
 			".":                                  {"TestFactRefRandom", "TestFactSchemasRandom"},
 			"backend/lake/cache":                 {"TestAgainstAModel"},
-			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel"},
+			"backend/lake/laketest":              {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel", "TestRecoverHead", "TestRecoverHeadOnVersitygw"},
 			"backend/lake/parquet":               {"TestCheckOfWhatWasWritten", "TestFind", "TestRoundTrip"},
 			"backend/lake/parquet/internal/flat": {"TestHybrid", "TestSeekRow"},
 			"backend/sqlite":                     {"TestRebuildAfterRandomWork"},

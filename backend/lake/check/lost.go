@@ -57,7 +57,9 @@ func (c *checker) headFlaw(err error) error {
 		case bad == nil && err == nil:
 			return nil // it was restored meanwhile
 		case bad == nil:
-			return c.report(audit.HeadRewound, "%s: %s", protocol.HeadKey, firstLine(err))
+			f := audit.HeadRewound.Finding("%s: %s", protocol.HeadKey, firstLine(err))
+			f.Remedy = onto.NewHint("end the programs that write, then see which head the other objects prove", "recover")
+			return c.push(f)
 		}
 		code, what = audit.ObjectDamaged, c.why(protocol.HeadKey, firstLine(protocol.WithoutKey(bad)))
 	}
@@ -69,7 +71,7 @@ func (c *checker) headFlaw(err error) error {
 		return protocol.NoLake()
 	}
 	f := code.Finding("%s: %s; %s", protocol.HeadKey, what, t)
-	f.Remedy.Text = "restore meta/head.json from a backup, or from an older version that the storage keeps, before anything is written"
+	f.Remedy = onto.NewHint("end the programs that write, then make the head again from what it led to; that is shown first", "recover")
 	err = c.push(f)
 	c.head = &protocol.Head{StoreID: t.store, CommitID: t.last}
 	if t.path != "" {

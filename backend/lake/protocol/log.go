@@ -163,7 +163,7 @@ func (l *Log) readHeadOnce(ctx context.Context) (h *Head, body []byte, tag bucke
 
 // headGone is the error for a head that was there and is not.
 func headGone(cause error) error {
-	return onto.Errorf(onto.Corrupt, "%s is gone: %w", HeadKey, cause).WithHint("restore it from a backup before anything is written")
+	return onto.Errorf(onto.Corrupt, "%s is gone: %w", HeadKey, cause).WithHint("make it again from what it led to").WithCommand("recover")
 }
 
 // follows fails unless a head is the one that was seen last or comes after it.
@@ -192,7 +192,7 @@ func (l *Log) follows(h *Head, body []byte) error {
 // rewritten is the error for a bucket that does not hold what it held before.
 func rewritten(format string, args ...any) error {
 	return onto.Errorf(onto.Corrupt, "history was rewound: %w", onto.Errorf(onto.Corrupt, format, args...)).
-		WithHint("the bucket was restored or replaced; open the store again if that is right")
+		WithHint("the bucket was restored or replaced: if that is right, open the store again; if not, bring the newest head back").WithCommand("recover")
 }
 
 // manifestOf reads the manifest that a head names.

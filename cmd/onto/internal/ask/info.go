@@ -83,10 +83,26 @@ func describe(ctx context.Context, s *store.Store, where place.Location, stats b
 	}
 	head, err := s.Head(ctx)
 	doc := document.NewInfo(info, head, stats)
-	if w, ok := backend.As[backend.Indexer](s.Backend()); ok {
-		doc.IndexWarning = w.LastIndexWarning()
+	if x, ok := backend.As[backend.Indexer](s.Backend()); ok && err == nil {
+		err = describeIndexes(ctx, x, &doc)
 	}
 	return doc, head, err
+}
+
+// describeIndexes adds what is wrong with the indexes of a lake.
+func describeIndexes(ctx context.Context, x backend.Indexer, doc *document.Info) error {
+	doc.IndexWarning = x.LastIndexWarning()
+	found, err := x.VerifyIndex(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return err
+	case err != nil:
+		doc.Warnings = append(doc.Warnings, "the indexes for other programs could not be examined: "+err.Error())
+	case len(found) > 0:
+		doc.Warnings = append(doc.Warnings, fmt.Sprintf("the indexes for other programs have %s, the first of which is: %s",
+			terminal.Count(len(found), "finding", "findings"), found[0].Message))
+	}
+	return nil
 }
 
 func printInfo(c *session.Session, doc document.Info, head onto.Commit, stats bool) error {
