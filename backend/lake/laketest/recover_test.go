@@ -230,6 +230,14 @@ func TestNothingToRecover(t *testing.T) {
 	if _, err := lake.RecoverHead(t.Context(), kept{b}, nil, "", true); onto.CodeOf(err) != onto.Conflict {
 		t.Errorf("a lake that is sound: got error %v", err)
 	}
+	newer := readDocument(t, b, protocol.HeadKey)
+	newer["format"] = 99
+	text, err := json.Marshal(newer)
+	must(t, err)
+	replaceHead(t, b, text)
+	if _, err := lake.RecoverHead(t.Context(), kept{b}, nil, "", true); onto.CodeOf(err) != onto.Unsupported {
+		t.Errorf("the head of a later program: got error %v", err)
+	}
 	replaceHead(t, b, nil)
 	list, err := b.List(t.Context(), "meta/catalog/", "", 1000)
 	must(t, err)

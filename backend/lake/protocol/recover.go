@@ -85,6 +85,9 @@ func (l *Log) findHead(ctx context.Context) (*found, error) {
 	}
 	f := &found{body: o.Data, tag: o.Tag}
 	if f.head, err = ParseHead(o.Data); err != nil {
+		if h := new(Head); Decode(HeadKey, o.Data, h) == nil && h.Format > Format {
+			return nil, err // of a later program, which knows better
+		}
 		f.text = err.Error()
 		return f, nil
 	}
