@@ -105,9 +105,17 @@ type Rebuilder interface {
 
 // Checksummer is a backend that stores a checksum of its projection.
 type Checksummer interface {
-	// Checksum returns the checksum that the last rebuild of the projection has stored,
-	// SHA-256 in hex, and the commit that it covers; "" if none is stored.
+	// Checksum returns the checksum that is stored, SHA-256 in hex, and the commit that it
+	// covers; "" if none is stored.
 	Checksum(ctx context.Context) (sum string, commit int64, err error)
+
+	// CompareChecksum yields what Check has to say about the checksum: nothing if it is
+	// right, or if none is stored.
+	CompareChecksum(ctx context.Context) iter.Seq2[onto.Finding, error]
+
+	// KeepChecksum stores the checksum of the projection, as a rebuild does. Others go on
+	// reading and writing meanwhile.
+	KeepChecksum(ctx context.Context) error
 }
 
 // Checkpointer is a backend with a write-ahead log that can be emptied.

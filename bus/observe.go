@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"errors"
 	"log/slog"
 	"time"
 
@@ -25,6 +26,7 @@ const (
 	Ticked    Happening = "ticked"    // a schedule has fired in this process
 	Cleaned   Happening = "cleaned"   // old events were removed
 	Troubled  Happening = "troubled"  // the store has failed, and is tried again after Delay
+	Differs   Happening = "differs"   // the store is not as it was when it was last known to be good
 	Behind    Happening = "behind"    // the clock is behind what is stored, by Delay
 )
 
@@ -44,7 +46,7 @@ type Observation struct {
 	Duration time.Duration // how long the handler took, with its commit
 	Delay    time.Duration // until the next attempt; how far Behind
 	Count    int64         // Cleaned: events
-	Err      error         // Failed, Buried, Returned, Lost, Troubled
+	Err      error         // Failed, Buried, Returned, Lost, Troubled, Differs
 }
 
 // observe tells of one thing.
@@ -138,6 +140,12 @@ func (r *run) troubled(handler string, delay time.Duration, err error) {
 func (r *run) behind(by time.Duration) {
 	r.observe(Observation{What: Behind, Delay: by})
 	r.b.o.Log.Warn("the clock is behind what is stored", "namespace", r.b.o.Namespace, "session", r.session.ID, "by", by)
+}
+
+// differs tells that the store is not as it was. Another goroutine calls it.
+func (r *run) differs(f onto.Finding) {
+	r.b.o.Log.Error("the store is not as it was when it was last known to be good", "finding", f.Code, "message", f.Message)
+	r.mail.Post(func() { r.observe(Observation{What: Differs, Err: errors.New(f.String())}) })
 }
 
 // slept tells that the clocks have come apart.

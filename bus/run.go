@@ -83,6 +83,9 @@ func (b *Bus) run(ctx context.Context, parts []Part, idle bool) error {
 		return err
 	}
 	r.lookAtClock()
+	if !idle {
+		b.s.Recheck(r.differs)
+	}
 	r.loop(ctx)
 	return r.err
 }

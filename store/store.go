@@ -119,6 +119,7 @@ type Store struct {
 
 	updates queue.Queues // of things that Update is at work on
 	folds   foldkeep.Keeper
+	recheck recheck
 }
 
 // Open opens the store that a backend keeps. The given types are registered if they are
@@ -361,6 +362,7 @@ func endpoints(s *onto.Schema) []string {
 // Close ends what the store does in the background, and closes it and its backend.
 func (s *Store) Close() error {
 	s.folds.Stop()
+	s.conclude()
 	return s.b.Close()
 }
 

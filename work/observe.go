@@ -21,6 +21,7 @@ const (
 	Lost      Happening = "lost"      // the lease was lost: what the attempt wanted to tell was refused
 	Abandoned Happening = "abandoned" // the attempt has not ended when the Run did
 	Troubled  Happening = "troubled"  // the queue's store has failed, and is tried again after Delay
+	Differs   Happening = "differs"   // the store is not as it was when it was last known to be good
 	Behind    Happening = "behind"    // the clock is behind what is stored, by Delay
 	Stopping  Happening = "stopping"  // nothing is taken any more; attempts under way may go on for Delay
 )

@@ -2,6 +2,7 @@ package work
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -76,6 +77,7 @@ func (r *run) run(ctx context.Context) (Summary, error) {
 		r.observe(Observation{What: Behind, Delay: behind})
 		r.o.Log.Warn("the clock is behind what is stored", "run", r.id, "by", behind)
 	}
+	r.q.s.Recheck(r.differs)
 	r.loop(ctx)
 	r.end()
 	r.tasks.Wait()
@@ -88,6 +90,12 @@ func (r *run) run(ctx context.Context) (Summary, error) {
 		r.o.Progress(r.sum.clone())
 	}
 	return r.sum.clone(), err
+}
+
+// differs tells that the store is not as it was. Another goroutine calls it.
+func (r *run) differs(f onto.Finding) {
+	r.o.Log.Error("the store is not as it was when it was last known to be good", "finding", f.Code, "message", f.Message)
+	r.mail.Post(func() { r.observe(Observation{What: Differs, Err: errors.New(f.String())}) })
 }
 
 func (r *run) loop(ctx context.Context) {

@@ -7,6 +7,8 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/check"
+	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
 var _ backend.Surveyor = (*Backend)(nil)
@@ -30,15 +32,40 @@ func (s *store) subject() *check.Store {
 	return &check.Store{Path: s.at.Path, File: s.at.File, Tables: s.tables, Now: s.now()}
 }
 
-// Checksum returns the checksum that the last rebuild of the projection has stored,
-// SHA-256 in hex, and the commit that it covers. Check compares it. It is "" if none is
-// stored.
+// Checksum implements [backend.Checksummer].
 func (b *Backend) Checksum(ctx context.Context) (sum string, commit int64, err error) {
 	err = b.reader.read(ctx, func(r *reading) error {
 		sum, commit, err = r.Checksum()
 		return err
 	})
 	return sum, commit, err
+}
+
+// CompareChecksum implements [backend.Checksummer].
+func (b *Backend) CompareChecksum(ctx context.Context) iter.Seq2[onto.Finding, error] {
+	return pushed(ctx, b.reader, func(r *reading, push func(onto.Finding) error) error {
+		return check.Checksum(b.subject(), &r.Moment, push)
+	})
+}
+
+// KeepChecksum implements [backend.Checksummer].
+func (b *Backend) KeepChecksum(ctx context.Context) error {
+	var sum string
+	var covers, types int64
+	err := b.reader.read(ctx, func(r *reading) (err error) {
+		covers = r.Head
+		if types, err = r.QueryInt(`SELECT derived FROM onto_meta`); err == nil {
+			sum, err = layout.ProjectionSum(ctx, r.Conn, &b.tables)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return b.writer.changeLeases(ctx, b.deadline(), func(w *driver.Conn) error {
+		// A purge since would have removed what the checksum covers.
+		return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ? WHERE derived = ?`, sum, covers, types)
+	})
 }
 
 // Survey examines the circumstances of the file: room, locks, the clock, and how

@@ -42,6 +42,12 @@ func All(of *Store, m *layout.Moment, step func(name string), push func(onto.Fin
 	return nil
 }
 
+// Checksum compares the stored checksum with what a snapshot holds, as All does.
+func Checksum(of *Store, m *layout.Moment, push func(onto.Finding) error) error {
+	c := newChecker(of, m, push)
+	return c.take(checkStep{"the checksum", c.checksum})
+}
+
 // checkStep is one part of the check.
 type checkStep struct {
 	name string // of what is checked

@@ -164,7 +164,7 @@ func (c *checker) checksum() error {
 		return err
 	}
 	if was != kept {
-		return c.report(audit.HistoryChanged, "history up to commit %d has the checksum %.12s…, and had %.12s… when the projection was rebuilt", commit, was, kept)
+		return c.report(audit.HistoryChanged, "history up to commit %d has the checksum %.12s…, and had %.12s… when that was kept", commit, was, kept)
 	}
 	if commit != c.r.Head {
 		return nil
@@ -173,7 +173,7 @@ func (c *checker) checksum() error {
 	if err != nil || is == kept {
 		return err
 	}
-	return c.report(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when it was rebuilt at commit %d", is, kept, commit)
+	return c.report(audit.ProjectionChecksum, "the projection has the checksum %.12s…, and had %.12s… when that was kept at commit %d", is, kept, commit)
 }
 
 // lastPossible stands for the newest commit in [layout.Table.StateSQL].

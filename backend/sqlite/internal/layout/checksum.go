@@ -14,7 +14,7 @@ import (
 )
 
 // A rebuild stores the checksum of the projection that it made, and the commit that it
-// covers. History up to that commit must always lead to the same state, so the checksum
+// covers; so does a program that runs for long, when it ends. History up to that commit must always lead to the same state, so the checksum
 // detects later alterations, even if the projection was altered too. Removing a type's
 // history removes the checksum.
 
@@ -98,11 +98,16 @@ func RowsSum(ctx context.Context, c *driver.Conn, tables *Tables, sql func(t *Ta
 
 // KeepChecksum stores the checksum of the projection, which covers the head.
 func KeepChecksum(ctx context.Context, w *driver.Conn, tables *Tables, head int64) error {
-	sum, err := RowsSum(ctx, w, tables, (*Table).ProjectedSQL)
+	sum, err := ProjectionSum(ctx, w, tables)
 	if err != nil {
 		return err
 	}
 	return w.Exec(`UPDATE onto_meta SET checksum = ?, checksum_commit = ?`, sum, head)
+}
+
+// ProjectionSum is the checksum of the projection.
+func ProjectionSum(ctx context.Context, c *driver.Conn, tables *Tables) (string, error) {
+	return RowsSum(ctx, c, tables, (*Table).ProjectedSQL)
 }
 
 // Checksum reads the stored checksum.

@@ -184,6 +184,8 @@ func (t *tally) observe(o bus.Observation) {
 		t.Say("%s: the claim was lost, another process handles it", name)
 	case bus.Overdue, bus.Abandoned:
 		t.Say("%s: the command is slow to end", name)
+	case bus.Differs:
+		t.Say("the store is not as it was when it was last known to be good: %s", document.Message(o.Err))
 	case bus.Behind:
 		t.Say("the clock is %v behind what is stored", o.Delay.Round(time.Second))
 	case bus.Troubled:

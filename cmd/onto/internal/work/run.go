@@ -174,6 +174,8 @@ func (w *watch) observe(o work.Observation) {
 		w.tell("%s: it is slow to end, and was left behind", name)
 	case work.Troubled:
 		w.tell("the queue's store fails, it is tried again in %v: %s", o.Delay.Round(time.Millisecond), document.Message(o.Err))
+	case work.Differs:
+		w.tell("the store is not as it was when it was last known to be good: %s", document.Message(o.Err))
 	case work.Behind:
 		w.tell("the clock is %v behind what is stored", o.Delay.Round(time.Second))
 	case work.Stopping:
