@@ -290,6 +290,7 @@ func TestRebuildAfterRandomWork(t *testing.T) {
 	if _, err := b.RebuildProjection(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
+	dequeue(t, b, 0, "") // a time to wait for that has come was made anew
 	if after := query(t, path, show); after != before {
 		got, want := strings.Split(after, "\n"), strings.Split(before, "\n")
 		for i := range want {
