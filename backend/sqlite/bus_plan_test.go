@@ -233,6 +233,11 @@ func recordBus(t *testing.T) (string, []string) {
 	workAll(t, b, clock)
 	clock.advance(time.Hour)
 	drain(t, b, clock)
+	emit(t, b, "ahead T")
+	clock.advance(48 * time.Hour) // which is wrong
+	claim(t, b, request(1), "ahead")
+	clock.advance(-48 * time.Hour)
+	mustSettle(t, b, backend.Ack, claim(t, b, request(1), "ahead")...)
 	readAll(t, b)
 	cleanAll(t, b, clock)
 	manyAcked(t, b, 12_000)

@@ -143,6 +143,15 @@ func workEverything(t *testing.T, b *sqlite.Backend, clock *busClock) {
 	}
 	clock.advance(time.Hour)
 	finish(t, b, backend.WorkComplete, dequeue(t, b, 2, "a c")...) // one was lost, one revised
+
+	clock.advance(48 * time.Hour) // which is wrong
+	got, err := b.Dequeue(t.Context(), workRequest(1))
+	if err != nil || len(got.Items) != 1 {
+		t.Fatalf("got %v, error %v", got.Items, err)
+	}
+	finish(t, b, backend.WorkRetry, got.Items[0])
+	clock.advance(-48 * time.Hour)
+	dequeue(t, b, 0, "")
 }
 
 // askEverything asks every question.

@@ -26,6 +26,7 @@ type claiming struct {
 	*Tx
 	*backend.ClaimRequest
 	queues []queue
+	latest string // when the last open claim of the handler that is not ready falls due; "" for none
 }
 
 // Claim claims events. With more set nothing is claimed yet: there is so much to bring
@@ -52,8 +53,11 @@ func (t *Tx) Claim(r *backend.ClaimRequest) (claims []onto.Claim, next time.Time
 
 // ask finds the queues of the types, and makes those that are missing.
 func (c *claiming) ask() error {
-	const sql = `SELECT id, type, filled FROM onto_event_queues WHERE namespace = ? AND handler_id = ?`
-	all, err := driver.List(context.Background(), c.w, sql, []any{c.Namespace, c.Handler}, func(r *driver.Rows) (queue, error) {
+	const sql = `SELECT id, type, filled, (SELECT max(c.lease_until, c.available_at) FROM event_claims c INDEXED BY onto_event_claims_open
+			WHERE ` + openWhere + ` IS NOT NULL ORDER BY max(c.lease_until, c.available_at) DESC LIMIT 1)
+		FROM onto_event_queues WHERE namespace = ?2 AND handler_id = ?1`
+	all, err := driver.List(context.Background(), c.w, sql, []any{c.Handler, c.Namespace}, func(r *driver.Rows) (queue, error) {
+		c.latest = r.Text(3)
 		return queue{r.Int(0), r.Text(1), r.Int(2)}, nil
 	})
 	if err != nil {
@@ -197,6 +201,9 @@ func (c *claiming) due() (more bool, err error) {
 
 // beyond makes claims ready whose leases are of a clock that was ahead.
 func (c *claiming) beyond() (more bool, err error) {
+	if c.latest <= c.ahead { // and so is every lease
+		return false, nil
+	}
 	return c.makeDue(`event_claims c INDEXED BY idx_event_claims_handler_state CROSS JOIN events e `+byEvent+` ON e.id = c.event_id`+ofQueue+`
 		WHERE c.handler_id = ?1 AND c.ack_at IS NULL AND c.dead_lettered_at IS NULL AND c.lease_until > ?2 AND c.onto_queued = 0`, c.ahead)
 }

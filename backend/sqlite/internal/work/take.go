@@ -29,10 +29,11 @@ type taking struct {
 // it takes further transactions.
 func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool, err error) {
 	k := &taking{Tx: t, WorkRequest: r}
-	if taken.Lost, more, err = t.expire(); more || err != nil {
+	var delayed bool
+	if taken.Lost, delayed, more, err = t.expire(); more || err != nil {
 		return taken, more, err
 	}
-	if err := t.due(); err != nil {
+	if err := t.due(delayed); err != nil {
 		return taken, false, err
 	}
 	if taken.Items, err = k.take(); err != nil {
@@ -44,37 +45,40 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 }
 
 // due takes the time from items whose time has come, or whose delay began by a clock that
-// was ahead.
-func (t *Tx) due() error {
+// was ahead, if there are such.
+func (t *Tx) due(delayed bool) error {
 	const waits = ` SET not_before = NULL WHERE status = 'pending' AND not_before IS NOT NULL AND `
-	if err := t.exec(`UPDATE work_items INDEXED BY onto_work_due`+waits+`not_before <= ?`, t.at); err != nil {
+	err := t.exec(`UPDATE work_items INDEXED BY onto_work_due`+waits+`not_before <= ?`, t.at)
+	if err != nil || !delayed {
 		return err
 	}
 	return t.exec(`UPDATE work_items INDEXED BY onto_work_delayed`+waits+`attempt > 0 AND updated_at > ?`, t.ahead)
 }
 
-// expire returns items whose leases have ended, and closes their attempts.
-func (t *Tx) expire() (lost int, more bool, err error) {
+// expire returns items whose leases have ended, and closes their attempts. Delayed tells whether
+// the delay of a retry began by a clock that was ahead.
+func (t *Tx) expire() (lost int, delayed, more bool, err error) {
 	const held = `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until `
-	var list []string
-	for _, ended := range []struct{ is, than string }{{`<=`, t.at}, {`>`, t.ahead}} {
-		some, err := driver.List(context.Background(), t.w, held+ended.is+` ? LIMIT ?`, []any{ended.than, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
-		if err != nil {
-			return 0, false, err
-		}
-		list = append(list, some...)
+	const ended = `SELECT * FROM (SELECT '' FROM work_items INDEXED BY onto_work_delayed WHERE status = 'pending' AND not_before IS NOT NULL AND attempt > 0
+		AND updated_at > ?2 LIMIT 1) UNION ALL ` + held + `<= ?1 UNION ALL ` + held + `> ?2 LIMIT ?3`
+	list, err := driver.List(context.Background(), t.w, ended, []any{t.at, t.ahead, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
+	if err != nil {
+		return 0, false, false, err
+	}
+	if delayed = len(list) > 0 && list[0] == ""; delayed {
+		list = list[1:]
 	}
 	for _, id := range list {
 		n, err := t.change(`UPDATE work_attempts `+ofItem+` SET status = 'lost', finished_at = ? WHERE work_item_id = ? AND status = 'running'`, t.at, id)
 		if err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 		lost += int(n)
 		if err := t.exec(`UPDATE work_items `+byItem+` SET status = 'pending', lease_owner = NULL, lease_until = NULL, updated_at = ? WHERE work_item_id = ?`, t.at, id); err != nil {
-			return 0, false, err
+			return 0, false, false, err
 		}
 	}
-	return lost, len(list) >= maxStep, nil
+	return lost, delayed, len(list) >= maxStep-1, nil
 }
 
 // source is a source with items that are ready.
