@@ -88,6 +88,7 @@ not known whether the commit was made, 9 not found.`,
 
 		PersistentPreRunE: start,
 	}
+	root.SetHelpCommand(helpCommand())
 	root.SetVersionTemplate("onto {{.Version}}\n")
 	root.SetFlagErrorFunc(session.FlagError)
 	flags := root.PersistentFlags()

@@ -40,6 +40,9 @@ func RunGroup(cmd *cobra.Command, args []string) error {
 	if h, known := originalVerbs()[args[0]]; known && !cmd.HasParent() {
 		return err.WithHint("%s", h.text).WithCommand(h.command...)
 	}
+	if command, known := synonyms()[args[0]]; known && !cmd.HasParent() {
+		return err.WithHint("here it is").WithCommand(command...)
+	}
 	if near := suggest.Name(args[0], names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
