@@ -202,7 +202,7 @@ func (l *Leases) announce(ctx context.Context, name string, epoch int64) error {
 		{"writers do not look whether somebody holds the write lease", []change{{"lease_check.go", "\tif !taken {\n", "\tif !taken || PLANTED {\n"}}, 0},
 		{"whether a lease has run out is judged by its holder's clock alone", []change{{"lease_check.go", "\tif carried == nil {\n", "\tif carried == nil || PLANTED && !carried.Expired(l.log.set.Now()) {\n"}}, 0},
 		{"a lease counts although the head does not name it any more", []change{{"lease_check.go", "!= carried.Epoch && h.lease", "!= carried.Epoch && !PLANTED && h.lease"}}, 0},
-		{"a lease that was free once is dropped from later heads", []change{{"lease_free.go", "ok && sequence == t.Head.Sequence &&", "ok && (sequence == t.Head.Sequence || PLANTED) &&"}}, 2479},
+		{"a lease that was free once is dropped from later heads", []change{{"lease_free.go", "ok && sequence == t.Head.Sequence &&", "ok && (sequence == t.Head.Sequence || PLANTED) &&"}}, 20011},
 		{"an old copy of a lock is believed", []change{{"lease_lock.go", "h.epoch, least) {", "h.epoch, least) && !PLANTED {"}}, 937},
 		{"a lock that was written without an answer is taken for one's own", []change{{"lease_lock.go", `
 		now, failed := l.readLockOnce(ctx, old.key, "")
