@@ -140,6 +140,7 @@ func (s *Store) typesSeen() int64 {
 
 // readOrigin is origin as it is now.
 func (s *Store) readOrigin(ctx context.Context) (string, error) {
+	types := s.typesSeen() // before: if the store is restored meanwhile, the next call reads again
 	var id string
 	var err error
 	if r, ok := backend.As[backend.Restorable](s.b); ok {
@@ -151,7 +152,7 @@ func (s *Store) readOrigin(ctx context.Context) (string, error) {
 		return "", err
 	}
 	sum := sha256.Sum256([]byte(id))
-	l := &originSeen{base64.RawURLEncoding.EncodeToString(sum[:6]), s.typesSeen()}
+	l := &originSeen{base64.RawURLEncoding.EncodeToString(sum[:6]), types}
 	s.known.Store(l)
 	return l.short, nil
 }

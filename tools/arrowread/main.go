@@ -2,8 +2,8 @@
 // is not what the format says. Other programs read the data files of lakes; this is a
 // reader of them that shares no code with the one that wrote them.
 //
-//	TEST_KEEP_LAKES=/tmp/lakes go test -count=1 ./backend/lake/laketest -run TestContractOnFiles
-//	(cd tools/arrowread && go run . /tmp/lakes)
+//	TEST_KEEP_LAKES="$PWD/lakes" go test -count=1 ./backend/lake/laketest -run TestContractOnFiles
+//	(cd tools/arrowread && go run . ../../lakes)
 //
 // Arguments are files, and directories in which every file called *.parquet is read. Of
 // each file it reads all columns of all row groups, twice: with arrow-go's column readers

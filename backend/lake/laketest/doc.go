@@ -6,6 +6,6 @@
 // The data files of lakes are for other programs, too. Those that the contract makes on
 // files are left in a directory for another reader, if an environment variable names one:
 //
-//	TEST_KEEP_LAKES=/tmp/lakes go test -count=1 ./backend/lake/laketest -run TestContractOnFiles
-//	(cd tools/arrowread && go run . /tmp/lakes)
+//	TEST_KEEP_LAKES="$PWD/lakes" go test -count=1 ./backend/lake/laketest -run TestContractOnFiles
+//	(cd tools/arrowread && go run . ../../lakes)
 package laketest

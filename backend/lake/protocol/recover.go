@@ -363,7 +363,11 @@ func (s *salvage) locks(ctx context.Context) (map[string]int64, error) {
 // Recover writes the head of a plan, if what it replaces is still there, and returns the tip.
 func (l *Log) Recover(ctx context.Context, r *Recovery) (*Tip, error) {
 	if r.Undecided {
-		return nil, onto.Errorf(onto.Refused, "nothing tells which of %d rounds was the last", len(r.Last)).WithHint("name its attempt")
+		what := "nothing tells which of these rounds was the last"
+		if len(r.Last) == 1 {
+			what = "the head may be right: nothing tells whether the round after it was published"
+		}
+		return nil, onto.Errorf(onto.Refused, "%s", what).WithHint("name its attempt")
 	}
 	if err := l.checkClock(); err != nil {
 		return nil, err
