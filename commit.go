@@ -20,6 +20,7 @@ type Commit struct {
 	Comment     string         // why, for people
 	Metadata    map[string]any // free
 	Operations  int            // how many versions it holds
+	Events      int            // how many events were emitted with it; some may have been removed since
 
 	IdempotencyKey string // set by the caller; at most one commit has it
 }

@@ -64,6 +64,8 @@ func (b *encoder) header(c *backend.LogCommit) {
 	for _, text := range [...]string{c.Correlation, c.Signature, c.Comment, string(c.Metadata), c.IdempotencyKey, c.Digest} {
 		b.text(text)
 	}
+	b.number(int64(c.Events))
+	b.number(c.EventSum)
 }
 
 func (b *encoder) version(v *onto.Version) {

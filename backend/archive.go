@@ -103,6 +103,7 @@ type LogCommit struct {
 	onto.Commit                 // without its metadata
 	Metadata    json.RawMessage // canonical JSON object; nil for none
 	Digest      string          // of its draft; "" for none. Without an idempotency key, it need not be there
+	EventSum    int64           // the sum of the checksums of its events, see EventSum
 }
 
 // Check reports whether the commit can be stored: texts are valid UTF-8 without U+0000,
@@ -117,8 +118,11 @@ func (c *LogCommit) Check() error {
 			return onto.Errorf(onto.Invalid, "the %s of commit %d is not valid UTF-8, or contains U+0000", text.what, c.ID)
 		}
 	}
-	if c.Causation < 0 || c.Operations < 0 {
-		return onto.Errorf(onto.Invalid, "commit %d has the cause %d and %d versions; neither can be negative", c.ID, c.Causation, c.Operations)
+	if c.Causation < 0 || c.Operations < 0 || c.Events < 0 || c.EventSum < 0 {
+		return onto.Errorf(onto.Invalid, "commit %d has the cause %d, %d versions and %d events of the sum %d; none of them can be negative", c.ID, c.Causation, c.Operations, c.Events, c.EventSum)
+	}
+	if c.Events == 0 && c.EventSum != 0 {
+		return onto.Errorf(onto.Invalid, "commit %d has no events, and the sum of their checksums is %d", c.ID, c.EventSum)
 	}
 	if len(c.Metadata) == 0 {
 		return nil

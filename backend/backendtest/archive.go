@@ -113,6 +113,9 @@ func showEntry(e backend.LogEntry) string {
 	if c.Digest != "" {
 		line += " digest=" + c.Digest
 	}
+	if c.EventSum != 0 {
+		line += fmt.Sprint(" events=", c.EventSum)
+	}
 	return line
 }
 

@@ -107,6 +107,12 @@ func refuseLogs(s *archiveStory) {
 		"an actor that is not UTF-8": func(id int64) []backend.LogEntry {
 			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Actor.ID = "\xff" })
 		},
+		"fewer events than none": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Events = -1 })
+		},
+		"a sum of no events": func(id int64) []backend.LogEntry {
+			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.EventSum = 1 })
+		},
 		"a cause before the first commit": func(id int64) []backend.LogEntry {
 			return edit(s.handmade(id, made(ada, id, 2)), func(c *backend.LogCommit) { c.Causation = -1 })
 		},

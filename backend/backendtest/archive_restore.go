@@ -24,6 +24,7 @@ func restoreStories() []archiveTale {
 		{"versions that change nothing are restored", restoreUnchanged},
 		{"commits without versions are restored", restoreCommitsWithoutVersions},
 		{"deletes of what does not exist are restored", restoreDeletesOfNothing},
+		{"the count and the sum of events are restored", restoreEventCounts},
 		{"an old log is restored", restoreOldTimes},
 		{"the state of a copy is told when its log has been read", restoreAsksForState},
 		{"the state of a copy is kept", restoreKeepsState},
@@ -306,6 +307,31 @@ func restoreCommitsWithoutVersions(s *archiveStory) {
 		if c := o.commit(put(ada, 2)); c.ID != 6 {
 			o.Errorf("the next commit: got %d, want 6", c.ID)
 		}
+	}
+}
+
+// restoreEventCounts restores commits whose events stayed behind.
+func restoreEventCounts(s *archiveStory) {
+	ada := person("ada")
+	emitting := func(id int64, events int, sum int64, versions ...*onto.Version) []backend.LogEntry {
+		c := s.handmade(id, versions...)
+		c[0].Commit.Events, c[0].Commit.EventSum = events, sum
+		return c
+	}
+	large := make([]*onto.Version, 5000) // which is not written at once
+	for i := range large {
+		large[i] = made(person(fmt.Sprintf("%05d", i)), 2, 1)
+	}
+	for _, o := range s.wantHandmade(emitting(1, 2, 7_000_000_000, made(ada, 1, 1)), emitting(2, 1, 5, large...), emitting(3, 4, 0), s.handmade(4, made(ada, 4, 2))) {
+		var counts []int
+		for c, err := range o.Commits(o.ctx, &backend.CommitQuery{Until: backend.Head}) {
+			o.must(err)
+			counts = append(counts, c.Events)
+		}
+		o.want("events of commits", fmt.Sprint(counts), "[2 1 4 0]")
+		other := s.empty()
+		other.restore(o.part(0, 4))
+		other.wantLines("the log of a copy", other.logged(0), o.logged(0))
 	}
 }
 

@@ -16,6 +16,7 @@ func rideStories() []busTale {
 	}
 	var list []busTale
 	list = append(list, both("events ride in their commit", rideCommit)...)
+	list = append(list, both("a commit tells how many events rode in it", rideCounted)...)
 	list = append(list, both("an ack rides in a commit", rideAck)...)
 	list = append(list, both("an ack counts also if nothing changes", rideNothing)...)
 	list = append(list, both("a draft with a lost claim changes nothing", rideLost)...)
@@ -81,6 +82,47 @@ func rideCommit(s *busStory, send appender) {
 	r, err = send(riding(draft(remove(person("ada"))), event(6, "paid")))
 	s.made(2, r, err)
 	s.also().claim(request("billing", 9, "paid"), "e4 e1 e2 e6")
+}
+
+// rideCounted looks at what a commit says of its events when they are gone, and in a copy,
+// where they never were.
+func rideCounted(s *busStory, send appender) {
+	r, err := send(riding(draft(put(person("ada"), 1)), event(1, "paid"), delayed(2, "paid", time.Hour)))
+	s.made(1, r, err)
+	if r.Events != 2 {
+		s.Errorf("the result says %d events, want 2", r.Events)
+	}
+	r, err = send(draft(put(person("ada"), 2)))
+	s.made(2, r, err)
+	s.emit(event(3, "paid"))
+	var want int64
+	for n := range 2 {
+		e := s.event(n + 1)
+		want += backend.EventSum(&e.Event)
+	}
+	s.move(time.Hour)
+	s.want("cleaned", s.clean(backend.Cleaning{Before: s.now(), Unhandled: true, Apply: true}), "3 events, 0 claims, 21 bytes, 0 kept; shop/paid: 3 and 0 kept")
+	s.want("events", s.events(backend.EventQuery{}), "")
+	s.reopen()
+	told := func(who *archiveStory) {
+		for _, e := range who.entries(0) {
+			c, events, sum := e.Commit, 2, want
+			if c == nil {
+				continue
+			}
+			if c.ID == 2 {
+				events, sum = 0, 0
+			}
+			if c.Events != events || c.EventSum != sum {
+				s.Errorf("commit %d: got %d events of the sum %d, want %d and %d", c.ID, c.Events, c.EventSum, events, sum)
+			}
+		}
+	}
+	if _, ok := backend.As[backend.Archive](s.Backend); ok {
+		original := s.asArchive()
+		told(original)
+		told(original.copied())
+	}
 }
 
 func rideAck(s *busStory, send appender) {

@@ -31,6 +31,7 @@ func archiveMutants() []mutant {
 		{"keys are not restored", "archive copies", editingCommits(func(c *backend.LogCommit) { c.IdempotencyKey = "" })},
 		{"metadata is not restored", "archive copies", editingCommits(func(c *backend.LogCommit) { c.Metadata = nil })},
 		{"causes are not restored", "archive copies", editingCommits(func(c *backend.LogCommit) { c.Causation = 0 })},
+		{"counts of events are not restored", "archive", editingCommits(func(c *backend.LogCommit) { c.Events, c.EventSum = 0, 0 })},
 		{"commits are as old as their copies", "archive copies", wrapped(func(b backend.Backend, p *backendtest.Place) backend.Backend {
 			return restorer{archived{b}, commits(func(c *backend.LogCommit) {
 				if now := p.Now().UTC().Truncate(time.Microsecond); now.After(c.Time) {

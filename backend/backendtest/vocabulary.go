@@ -264,6 +264,9 @@ func showCommit(c onto.Commit) string {
 	if c.Causation != 0 {
 		line += fmt.Sprintf(" causation=%d", c.Causation)
 	}
+	if c.Events != 0 {
+		line += fmt.Sprintf(" %d events", c.Events)
+	}
 	if c.Metadata != nil {
 		line += " metadata=" + showMap(c.Metadata)
 	}

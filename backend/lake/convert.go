@@ -17,7 +17,7 @@ func newCommitEntry(c *decide.Commit) protocol.CommitEntry {
 	e := protocol.CommitEntry{
 		ID: c.ID, Time: codec.FormatTime(c.Time), Runtime: c.Runtime, ActorKind: string(c.Actor.Kind), ActorID: c.Actor.ID,
 		Causation: c.Causation, Correl: c.Correlation, Signature: c.Signature, Comment: c.Comment,
-		Operations: c.Operations, Key: c.IdempotencyKey, DraftHash: c.Digest,
+		Operations: c.Operations, Events: c.Events, EventSum: c.EventSum, Key: c.IdempotencyKey, DraftHash: c.Digest,
 	}
 	if len(c.Metadata) > 0 {
 		e.Metadata = bytes.Clone(c.Metadata) // the caller's
@@ -34,10 +34,10 @@ func kept(e *protocol.CommitEntry) (decide.Commit, error) {
 	if err != nil {
 		return decide.Commit{}, onto.Errorf(onto.Corrupt, "commit %d: %w", e.ID, err)
 	}
-	c := decide.Commit{Metadata: e.Metadata, Digest: e.DraftHash, Commit: onto.Commit{
+	c := decide.Commit{Metadata: e.Metadata, Digest: e.DraftHash, EventSum: e.EventSum, Commit: onto.Commit{
 		ID: e.ID, Time: at, Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID},
 		Causation: e.Causation, Correlation: e.Correl, Signature: e.Signature, Comment: e.Comment,
-		Operations: e.Operations, IdempotencyKey: e.Key,
+		Operations: e.Operations, Events: e.Events, IdempotencyKey: e.Key,
 	}}
 	for _, t := range e.Touched {
 		c.Touched = append(c.Touched, decide.Touched{TypeName: t.TypeName(), Version: t.Version, Operations: t.Operations})

@@ -123,7 +123,7 @@ func (r *logReader) begin(ctx context.Context, m *protocol.Manifest, id int64) e
 
 // logCommit is a commit as a log has it, without what was purged.
 func logCommit(c *decide.Commit, purged map[onto.TypeName]int) *backend.LogCommit {
-	l := &backend.LogCommit{Commit: c.Commit, Metadata: bytes.Clone(c.Metadata), Digest: c.Digest}
+	l := &backend.LogCommit{Commit: c.Commit, Metadata: bytes.Clone(c.Metadata), Digest: c.Digest, EventSum: c.EventSum}
 	l.Operations = c.Left(purged)
 	return l
 }

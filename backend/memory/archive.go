@@ -95,7 +95,7 @@ func (b *Backend) Log(ctx context.Context, since int64) iter.Seq2[backend.LogEnt
 				n++
 			}
 			if r.commit.ID > since {
-				list = append(list, backend.LogEntry{Commit: &backend.LogCommit{Commit: r.commit, Metadata: bytes.Clone(r.metadata), Digest: r.digest}})
+				list = append(list, backend.LogEntry{Commit: &backend.LogCommit{Commit: r.commit, Metadata: bytes.Clone(r.metadata), Digest: r.digest, EventSum: r.eventSum}})
 				for _, v := range versions[:n] {
 					list = append(list, backend.LogEntry{Version: handOut(v)})
 				}
@@ -214,7 +214,7 @@ func (l *log) replay(e *backend.LogEntry) error {
 	if used, ok := l.keyed(c.IdempotencyKey); ok {
 		return refusal.LogKeyUsed(c, used.commit.ID)
 	}
-	r := record{commit: c.Commit, digest: c.Digest}
+	r := record{commit: c.Commit, digest: c.Digest, eventSum: c.EventSum}
 	if len(c.Metadata) > 0 {
 		r.metadata = bytes.Clone(c.Metadata)
 	}

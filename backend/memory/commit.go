@@ -20,6 +20,7 @@ type record struct {
 	commit   onto.Commit     // without metadata
 	metadata json.RawMessage // nil for none
 	digest   string          // of the draft
+	eventSum int64           // the sum of the checksums of the events that ride in it
 }
 
 // handOut returns the commit with metadata of its own.
@@ -118,8 +119,8 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 		}
 		return onto.Result{At: s.log.head()}, nil
 	}
-	made := s.keep(d, said, changes).handOut()
-	s.bus.emit(d.Events, made.ID, now)
+	riding := s.bus.emit(d.Events, s.log.head()+1, now)
+	made := s.keep(d, said, changes, riding).handOut()
 	return onto.Result{Commit: made, At: made.ID}, nil
 }
 
@@ -233,14 +234,17 @@ func admits(admit admission, w backend.Write, newest *onto.Version) (bool, error
 }
 
 // keep adds a commit to the log. The store is locked.
-func (s *Store) keep(d *backend.Draft, said onto.Commit, changes []backend.Write) record {
+func (s *Store) keep(d *backend.Draft, said onto.Commit, changes []backend.Write, riding []onto.Event) record {
 	r := record{commit: said, digest: d.Digest}
 	if len(d.Metadata) > 0 {
 		r.metadata = bytes.Clone(d.Metadata)
 	}
 	r.commit.ID = s.log.head() + 1
 	r.commit.Time = s.commitTime()
-	r.commit.Operations = len(changes)
+	r.commit.Operations, r.commit.Events = len(changes), len(riding)
+	for i := range riding {
+		r.eventSum += backend.EventSum(&riding[i])
+	}
 	r.commit.Metadata = nil
 	for _, w := range changes {
 		v := onto.Version{

@@ -154,7 +154,7 @@ func (l *logReading) commit(rows *driver.Rows) error {
 		return onto.Errorf(onto.Corrupt, "commit %d was not made by this program", c.ID).WithHint("find out what else is in the log").WithCommand("doctor")
 	}
 	before := l.read
-	if err := l.push(backend.LogEntry{Commit: &backend.LogCommit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest}}); err != nil {
+	if err := l.push(backend.LogEntry{Commit: &backend.LogCommit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest, EventSum: c.EventSum}}); err != nil {
 		return err
 	}
 	for _, t := range l.tables {

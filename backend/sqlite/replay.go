@@ -39,7 +39,7 @@ type restoration struct {
 	ctx     context.Context
 	replay  *decide.Replay
 	written int         // how many of Commits are written
-	open    layout.Made // what the last of them has made so far
+	open    int64       // the checksums of its versions so far, of the last of them
 	grown   bool        // since it was written
 	refusal error       // of the sequence or of what it yields; it is returned as it is
 }
@@ -84,18 +84,18 @@ func (s *restoration) writePiece(piece []decide.Version) error {
 		return err
 	}
 	if n := len(s.Commits); n > 0 {
-		made := layout.MadeBy(s.w, s.Commits[0].ID, n, piece, nil)
-		if s.written > 0 && made[0] != (layout.Made{}) {
-			s.open.Add(made[0])
+		sums := layout.VersionSums(s.w, s.Commits[0].ID, n, piece)
+		if s.written > 0 && sums[0] != 0 {
+			s.open += sums[0]
 			s.grown = true
 		}
 		if len(begun) > 0 {
 			if err := s.complete(); err != nil {
 				return err
 			}
-			s.open = made[n-1]
+			s.open = sums[n-1]
 		}
-		if err := layout.InsertCommits(s.w, begun, made[s.written:]); err != nil {
+		if err := layout.InsertCommits(s.w, begun, sums[s.written:]); err != nil {
 			return err
 		}
 		s.Commits = append(s.Commits[:0], s.Commits[n-1]) // which may have more versions
@@ -113,7 +113,7 @@ func (s *restoration) complete() error {
 		return nil
 	}
 	s.grown = false
-	return layout.UpdateCommit(s.w, &s.Commits[0], &s.open)
+	return layout.UpdateCommit(s.w, &s.Commits[0], s.open)
 }
 
 // checkKeys refuses commits with a key that a stored commit has used. Those of the log

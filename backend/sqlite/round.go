@@ -48,8 +48,8 @@ func (g *round) run(members []*member) error {
 		}
 	}
 	if err == nil && len(g.Commits) > 0 {
-		made := layout.MadeBy(g.w, g.Commits[0].ID, len(g.Commits), g.Versions, g.Events)
-		if err = layout.InsertCommits(g.w, g.Commits, made); err == nil {
+		sums := layout.VersionSums(g.w, g.Commits[0].ID, len(g.Commits), g.Versions)
+		if err = layout.InsertCommits(g.w, g.Commits, sums); err == nil {
 			err = g.insertVersions(g.Versions)
 		}
 	}

@@ -203,7 +203,11 @@ func (c *Candidate) End() onto.Result {
 		}
 		return onto.Result{At: r.head}
 	}
-	r.Emit(c.draft.Events, c.commit.ID)
+	riding := r.Emit(c.draft.Events, c.commit.ID)
+	c.commit.Events = len(riding)
+	for i := range riding {
+		c.commit.EventSum += backend.EventSum(&riding[i])
+	}
 	r.head, r.time = c.commit.ID, c.commit.Time
 	r.Commits = append(r.Commits, c.commit)
 	if c.commit.IdempotencyKey != "" {

@@ -13,6 +13,7 @@ type Commit struct {
 	onto.Commit                 // without its metadata
 	Metadata    json.RawMessage // canonical JSON object; nil for none
 	Digest      string          // of its draft
+	EventSum    int64           // the sum of the checksums of its events
 	Touched     []Touched       // what its operations are about; nil if that is not kept
 }
 

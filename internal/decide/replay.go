@@ -168,7 +168,7 @@ func (p *Replay) begin(c *backend.LogCommit) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
-	kept := Commit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest}
+	kept := Commit{Commit: c.Commit, Metadata: c.Metadata, Digest: c.Digest, EventSum: c.EventSum}
 	kept.Commit.Metadata = nil
 	if key := c.IdempotencyKey; key != "" {
 		if used, ok := r.Keys[key]; ok {

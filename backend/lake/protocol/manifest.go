@@ -75,6 +75,8 @@ type CommitEntry struct {
 	Metadata   json.RawMessage `json:"metadata,omitempty"`
 	Operations int             `json:"operations"`
 	Touched    []OpsEntry      `json:"touched"` // what its operations are about, by type
+	Events     int             `json:"events,omitempty"`
+	EventSum   int64           `json:"event_sum,omitempty"`
 	Key        string          `json:"idempotency_key,omitempty"`
 	DraftHash  string          `json:"draft_hash,omitempty"`
 }
@@ -175,6 +177,9 @@ func (m *Manifest) check() error {
 
 // check tells what no valid commit can say; nil for nothing.
 func (e *CommitEntry) check() error {
+	if !inRange(int64(e.Events)) || e.EventSum < 0 || e.Events == 0 && e.EventSum != 0 {
+		return fmt.Errorf("%d events of the sum %d are out of range", e.Events, e.EventSum)
+	}
 	if !inRange(int64(e.Operations), e.Causation) {
 		return fmt.Errorf("%d operations or the cause %d is out of range", e.Operations, e.Causation)
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
@@ -13,7 +14,7 @@ const eventList = `e.id, e.namespace, e.type, e.payload, e.created_at, e.priorit
 	e.parent_event_id, e.replay_of, e.not_before, e.onto_seq`
 
 // eventWidth is their number.
-const eventWidth = layout.EventWidth + 1
+const eventWidth = backend.EventWidth + 1
 
 // insertEvents are the inserts by number of rows.
 var insertEvents = map[int]string{1: eventInsert(1), layout.SmallBulk: eventInsert(layout.SmallBulk), layout.LargeBulk: eventInsert(layout.LargeBulk)}
@@ -26,7 +27,7 @@ func eventInsert(n int) string {
 // appendEvent appends the values of an event, and returns its checksum.
 func (t *Tx) appendEvent(args []any, e *onto.Event, seq int64) ([]any, int64) {
 	from := len(args)
-	args = layout.EventArgs(args, e)
+	args = backend.EventValues(args, e)
 	sum := layout.SumOf(&t.w.Scratch, args[from:])
 	return append(args, seq, sum), sum
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"fmt"
 
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/backend/sqlite/internal/work"
@@ -32,7 +33,7 @@ func summedTables() []summed {
 		{"onto_restores", layout.RestoreSums, layout.RestoreSumsWidth, named("the restore at %s", 1)},
 		{"schema_versions", layout.SchemaSums, layout.SchemaSumsWidth, named("version %s of %s %s", 2, 0, 1)},
 		{"commits", layout.CommitSums, layout.CommitSumsWidth, named("commit %s", 0)},
-		{"events", layout.EventColumns + `, onto_sum`, layout.EventWidth, named("event %s", 0)},
+		{"events", layout.EventColumns + `, onto_sum`, backend.EventWidth, named("event %s", 0)},
 		{"work_items", work.ItemSums, work.ItemSumsWidth, named("item %s", 0)},
 	}
 }

@@ -3,41 +3,21 @@ package layout
 import (
 	"strings"
 
-	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 )
 
-// Made is what commits have made, as their rows sum it up.
-type Made struct {
-	Versions int64 // the sum of the checksums of versions
-	Events   int64 // how many events ride in it
-	EventSum int64 // the sum of their checksums
-}
-
-// Add adds what another piece of the commit has made.
-func (m *Made) Add(other Made) {
-	m.Versions += other.Versions
-	m.Events += other.Events
-	m.EventSum += other.EventSum
-}
-
-// MadeBy sums up what the commits of a round have made: by commit, the first of which is
-// given, and whose ids follow each other. It notes the checksums of versions.
-func MadeBy(w *driver.Conn, first int64, n int, versions []decide.Version, events []onto.Event) []Made {
-	made := make([]Made, n)
+// VersionSums adds up the checksums of the versions of commits, the first of which is given,
+// and whose ids follow each other. It notes the checksum of each version.
+func VersionSums(w *driver.Conn, first int64, commits int, versions []decide.Version) []int64 {
+	sums := make([]int64, commits)
 	for i := range versions {
 		v := &versions[i]
 		v.Sum, w.Scratch = rowSum(&v.Version, w.Scratch)
-		made[v.Commit-first].Versions += v.Sum
+		sums[v.Commit-first] += v.Sum
 	}
-	for i := range events {
-		if e := &events[i]; e.Commit >= first {
-			made[e.Commit-first].Add(Made{Events: 1, EventSum: EventSum(w, e)})
-		}
-	}
-	return made
+	return sums
 }
 
 // The columns of a commit's row, but for its checksum, which is over all of them in this
@@ -50,29 +30,29 @@ const (
 )
 
 // hasFew reports whether a commit has nothing outside commitColumnsFew.
-func hasFew(c *decide.Commit, m *Made) bool {
-	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == "" && c.Digest == "" && m.Events == 0
+func hasFew(c *decide.Commit) bool {
+	return len(c.Metadata) == 0 && c.Causation == 0 && c.Correlation == "" && c.Signature == "" && c.IdempotencyKey == "" && c.Digest == "" && c.Events == 0
 }
 
-// InsertCommits writes the rows of commits.
-func InsertCommits(w *driver.Conn, list []decide.Commit, made []Made) error {
+// InsertCommits writes the rows of commits, given the sums of the checksums of their versions.
+func InsertCommits(w *driver.Conn, list []decide.Commit, sums []int64) error {
 	args := make([]any, 0, LargeBulk*(commitWidthFew+1))
 	for len(list) > 0 {
 		n, columns := 1, commitColumnsAll
-		if hasFew(&list[0], &made[0]) {
-			for n < len(list) && hasFew(&list[n], &made[n]) {
+		if hasFew(&list[0]) {
+			for n < len(list) && hasFew(&list[n]) {
 				n++
 			}
 			n, columns = BulkSize(n), commitColumnsFew
 		}
 		args = args[:0]
 		for i := range n {
-			args = commitArgs(w, args, &list[i], &made[i])
+			args = commitArgs(w, args, &list[i], sums[i])
 		}
 		if err := w.Exec(commitInsert(columns, n), args...); err != nil {
 			return err
 		}
-		list, made = list[n:], made[n:]
+		list, sums = list[n:], sums[n:]
 	}
 	return nil
 }
@@ -81,17 +61,17 @@ func InsertCommits(w *driver.Conn, list []decide.Commit, made []Made) error {
 var absent [commitWidthAll - commitWidthFew]any
 
 // commitArgs appends the values of a commit's columns.
-func commitArgs(w *driver.Conn, args []any, c *decide.Commit, m *Made) []any {
+func commitArgs(w *driver.Conn, args []any, c *decide.Commit, versions int64) []any {
 	from := len(args)
 	args = append(args, c.ID, codec.FormatTime(c.Time), c.Operations, OrNull(c.Runtime),
-		OrNull(string(c.Actor.Kind)), OrNull(c.Actor.ID), OrNull(c.Comment), m.Versions)
-	if hasFew(c, m) {
+		OrNull(string(c.Actor.Kind)), OrNull(c.Actor.ID), OrNull(c.Comment), versions)
+	if hasFew(c) {
 		args = append(args, absent[:]...)
 		sum := SumOf(&w.Scratch, args[from:])
 		return append(args[:from+commitWidthFew], sum)
 	}
 	args = append(args, OrNull(string(c.Metadata)), OrNull(c.Causation), OrNull(c.Correlation),
-		OrNull(c.Signature), OrNull(c.IdempotencyKey), OrNull(c.Digest), OrNull(m.Events), OrNull(m.EventSum))
+		OrNull(c.Signature), OrNull(c.IdempotencyKey), OrNull(c.Digest), OrNull(int64(c.Events)), OrNull(c.EventSum))
 	return append(args, SumOf(&w.Scratch, args[from:]))
 }
 
@@ -101,10 +81,10 @@ func commitInsert(columns string, n int) string {
 }
 
 // UpdateCommit writes what became known after the row of a commit was written.
-func UpdateCommit(w *driver.Conn, c *decide.Commit, m *Made) error {
-	args := commitArgs(w, nil, c, m)
+func UpdateCommit(w *driver.Conn, c *decide.Commit, versions int64) error {
+	args := commitArgs(w, nil, c, versions)
 	return w.Exec(`UPDATE commits SET operations = ?, onto_versions = ?, onto_events = ?, onto_event_sum = ?, onto_sum = ? WHERE id = ?`,
-		c.Operations, m.Versions, OrNull(m.Events), OrNull(m.EventSum), args[len(args)-1], c.ID)
+		c.Operations, versions, OrNull(int64(c.Events)), OrNull(c.EventSum), args[len(args)-1], c.ID)
 }
 
 // ShrinkCommit takes versions away from a commit that are purged: how many, and the sum of

@@ -2,12 +2,10 @@ package layout
 
 import (
 	"encoding/binary"
-	"fmt"
-	"hash/crc32"
-	"math"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // A row of history has a checksum, made before the row goes to SQLite, so that a read
@@ -20,9 +18,6 @@ import (
 // Docs/format/sqlite.md has what is covered. Rows have no checksum if the column was dropped
 // and brought back, which the check finds.
 
-// crcTable is of the polynomial that CPUs have instructions for.
-var crcTable = crc32.MakeTable(crc32.Castagnoli)
-
 // rowSum is the checksum of a version. It uses and returns a buffer.
 func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 	buf = binary.AppendUvarint(buf[:0], uint64(v.Commit))
@@ -32,7 +27,7 @@ func rowSum(v *onto.Version, buf []byte) (int64, []byte) {
 	}
 	buf = binary.AppendUvarint(buf, uint64(v.SchemaVersion))
 	buf = append(buf, v.Fields...)
-	return int64(crc32.Checksum(buf, crcTable)), buf
+	return codec.CRC(buf), buf
 }
 
 // Intact reports whether the checksum in column i matches the version in the row.
@@ -54,34 +49,8 @@ func CheckIntact(r *driver.Rows, i int, v *onto.Version) error {
 		WithHint("%s", RestoreRemedy)
 }
 
-// SumOf is the checksum of a row by the values of its columns: integers, texts and NULL. It
-// uses a buffer.
-func SumOf[T any](scratch *[]byte, values []T) int64 {
-	buf := (*scratch)[:0]
-	for _, v := range values {
-		buf = appendValue(buf, v)
-	}
-	*scratch = buf
-	return int64(crc32.Checksum(buf, crcTable))
-}
-
-func appendValue(buf []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(buf, 0)
-	case int64:
-		return binary.AppendVarint(append(buf, 1), v)
-	case int:
-		return binary.AppendVarint(append(buf, 1), int64(v))
-	case string:
-		return append(binary.AppendUvarint(append(buf, 2), uint64(len(v))), v...)
-	case []byte: // only in a file that was edited, as is what follows
-		return append(binary.AppendUvarint(append(buf, 4), uint64(len(v))), v...)
-	case float64:
-		return binary.BigEndian.AppendUint64(append(buf, 3), math.Float64bits(v))
-	}
-	panic(fmt.Sprintf("no checksum is defined for %T", v))
-}
+// SumOf is the checksum of a row by the values of its columns. It uses a buffer.
+func SumOf[T any](scratch *[]byte, values []T) int64 { return codec.Checksum(scratch, values) }
 
 // RowSum tells what a row has to say about its checksum.
 type RowSum uint8
