@@ -118,8 +118,7 @@ func (r *restoration) propose(ctx context.Context, t *protocol.Tip, attempt stri
 			return nil, err
 		}
 	}
-	r.last = b.publisher.Propose(t, newRound(r.ready.round, r.ready.files), evolved, attempt)
-	r.last.SetCopy(r.copy)
+	r.last = b.publisher.ProposeCopy(t, newRound(r.ready.round, r.ready.files), evolved, attempt, r.copy)
 	return r.last, nil
 }
 

@@ -38,10 +38,10 @@ type restoration struct {
 	*round
 	ctx     context.Context
 	replay  *decide.Replay
-	written int         // how many of Commits are written
-	open    int64       // the checksums of its versions so far, of the last of them
-	grown   bool        // since it was written
-	refusal error       // of the sequence or of what it yields; it is returned as it is
+	written int   // how many of Commits are written
+	open    int64 // the checksums of its versions so far, of the last of them
+	grown   bool  // since it was written
+	refusal error // of the sequence or of what it yields; it is returned as it is
 }
 
 func (s *restoration) run(r *backend.Restoration) error {

@@ -49,6 +49,7 @@ type Recovery struct {
 	Undecided bool        `json:"undecided"`
 	Damaged   []string    `json:"damaged,omitempty"`
 	Lost      int64       `json:"lost_commits"`
+	Copying   string      `json:"unfinished_copy_of,omitempty"` // the store that an unfinished copy is of
 	Applied   bool        `json:"applied"`
 }
 

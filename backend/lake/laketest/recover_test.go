@@ -139,6 +139,56 @@ func wantWhole(t *testing.T, b bucket.Bucket, random *rand.Rand) {
 	must(t, l.Release(t.Context(), held))
 }
 
+// A lake whose head is lost while a copy fills it is not taken for a whole one afterwards, and
+// the copy goes on. What it is a copy of is known when it has ended and others have written.
+func TestRecoverCopy(t *testing.T) {
+	source := fullLake(t, memory.New(nil), 12)
+	b := memory.New(nil)
+	recovered := func(unfinished bool) {
+		t.Helper()
+		replaceHead(t, b, nil)
+		done, err := lake.RecoverHead(t.Context(), kept{b}, nil, "", true)
+		must(t, err)
+		if c := done.Copy; c.Unfinished != unfinished || c.Origin != "the source" {
+			t.Fatalf("recovered a copy of %q, unfinished %v", c.Origin, c.Unfinished)
+		}
+	}
+	target := func(o lake.Options) *lake.Backend {
+		t.Helper()
+		l, err := lake.Open(t.Context(), kept{b}, &o)
+		must(t, err)
+		return l
+	}
+	l := target(lake.Options{Trusted: true, Target: true})
+	must(t, l.Restore(t.Context(), partOf(t, source, 0, 6, true)))
+	must(t, l.Close())
+	recovered(true)
+	if l, err := lake.Open(t.Context(), kept{b}, &lake.Options{Trusted: true}); err == nil {
+		_, err = l.Schemas(t.Context())
+		if onto.CodeOf(err) != onto.CopyUnfinished {
+			t.Errorf("half a copy can be read: %v", err)
+		}
+		must(t, l.Close())
+	} else if onto.CodeOf(err) != onto.CopyUnfinished {
+		t.Errorf("half a copy cannot be opened: %v", err)
+	}
+	l = target(lake.Options{Trusted: true, Target: true})
+	must(t, l.Restore(t.Context(), partOf(t, source, 6, 12, false)))
+	must(t, l.Close())
+	l = target(lake.Options{Trusted: true})
+	_, err := l.Append(t.Context(), putThings("later"))
+	must(t, err)
+	must(t, l.Close())
+	recovered(false)
+	l = target(lake.Options{Trusted: true})
+	defer l.Close()
+	state, err := l.CopyState(t.Context())
+	if err != nil || state.Commit != 12 || state.Unfinished {
+		t.Errorf("got the state %+v, %v", state, err)
+	}
+	backendtest.Check(t, l)
+}
+
 // Where two attempts hold the last commit, nothing tells which was published, and the operator
 // chooses.
 func TestRecoverUndecided(t *testing.T) {

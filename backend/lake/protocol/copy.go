@@ -8,7 +8,7 @@ import (
 )
 
 // CopyEntry is what the head of a lake tells about the copy that filled it. Later heads
-// keep it. While the copy is unfinished the head has a format of its own, so that no
+// keep it, and manifests have it for a head that is lost. While the copy is unfinished the head has a format of its own, so that no
 // program takes half a log for a whole one.
 type CopyEntry struct {
 	Origin     string `json:"origin"`
@@ -29,15 +29,24 @@ func (e *CopyEntry) State() backend.CopyState {
 // unfinished reports whether a copy has begun to fill the lake and has not ended.
 func (h *Head) unfinished() bool { return h.Copy != nil && h.Copy.Unfinished }
 
-// SetCopy lets the head of a proposal tell what the lake is a copy of.
-func (p *Proposal) SetCopy(s backend.CopyState) {
-	h := p.next.Head
-	if h.Copy = nil; s != (backend.CopyState{}) {
-		h.Copy = &CopyEntry{Origin: s.Origin, Flags: s.Flags, Commit: s.Commit, Sum: s.Sum, Unfinished: s.Unfinished}
+// ProposeCopy is [Publisher.Propose] for a head that tells what the lake is a copy of.
+func (l *Publisher) ProposeCopy(t *Tip, r *Round, c *Catalog, attempt string, s backend.CopyState) *Proposal {
+	head, tip := *t.Head, *t
+	tip.Head = &head
+	if head.Copy = nil; s != (backend.CopyState{}) {
+		head.Copy = &CopyEntry{Origin: s.Origin, Flags: s.Flags, Commit: s.Commit, Sum: s.Sum, Unfinished: s.Unfinished}
 	}
-	if h.Format = p.next.Catalog.format(); h.unfinished() {
-		h.Format = formatCopying
+	p := l.Propose(&tip, r, c, attempt)
+	p.next.Head.Format = p.next.Head.formatOf(p.next.Catalog)
+	return p
+}
+
+// formatOf is the format that a head with a catalog has.
+func (h *Head) formatOf(c *Catalog) int {
+	if h.unfinished() {
+		return formatCopying
 	}
+	return c.format()
 }
 
 // Opened fails with CopyUnfinished for the head of a lake that a copy has not filled, but
@@ -60,11 +69,16 @@ func (l *Log) opened(t *Tip) (*Tip, error) {
 
 // checkCopy tells what no valid head can say about a copy; nil for nothing.
 func (h *Head) checkCopy() error {
-	switch {
-	case (h.Format == formatCopying) != h.unfinished():
+	if (h.Format == formatCopying) != h.unfinished() {
 		return fmt.Errorf("the format %d and its copy do not go together", h.Format)
-	case h.Copy != nil && !inRange(h.Copy.Commit):
-		return fmt.Errorf("it cannot be a copy up to commit %d", h.Copy.Commit)
+	}
+	return h.Copy.check()
+}
+
+// check tells what nothing can say about a copy; nil for nothing.
+func (e *CopyEntry) check() error {
+	if e != nil && !inRange(e.Commit) {
+		return fmt.Errorf("it cannot be a copy up to commit %d", e.Commit)
 	}
 	return nil
 }

@@ -28,7 +28,8 @@ type Manifest struct {
 	Commits     []CommitEntry   `json:"commits"`
 	Ancestors   []RoundEntry    `json:"ancestors"` // newest first
 	LastTouched []TouchedEntry  `json:"last_touched"`
-	Encoding    string          `json:"encoding"` // of the files
+	Encoding    string          `json:"encoding"`       // of the files
+	Copy        *CopyEntry      `json:"copy,omitempty"` // as the head that names the manifest says
 }
 
 // FileEntry is a file with versions of one type: all that a range of commits made.
@@ -156,6 +157,9 @@ func (m *Manifest) check() error {
 			return fmt.Errorf("the ancestor with commits %d to %d is out of order", a.First, a.Last)
 		}
 		after = a.First
+	}
+	if err := m.Copy.check(); err != nil {
+		return err
 	}
 	for i := range m.Files {
 		if err := m.Files[i].check(); err != nil {

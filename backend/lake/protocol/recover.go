@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake/bucket"
 )
 
@@ -30,7 +31,8 @@ type Recovery struct {
 	Last      []LastRound // the rounds that could be the last one
 	Undecided bool        // nothing tells which of them was
 	Damaged   []string    // manifests that cannot be read
-	Lost      int64       // how many commits the head that is there names beyond Commit: what holds them is gone
+	Copy      backend.CopyState
+	Lost      int64 // how many commits the head that is there names beyond Commit: what holds them is gone
 
 	head *Head
 	tag  bucket.Tag // of the object that is replaced; "" if there is none
@@ -219,7 +221,7 @@ func (s *salvage) plan(ctx context.Context) (*Recovery, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.head, r.Catalog = h, h.Catalog
+	r.head, r.Catalog, r.Copy = h, h.Catalog, h.Copy.State()
 	return r, nil
 }
 
@@ -250,7 +252,7 @@ func (s *salvage) headOf(ctx context.Context, m *Manifest) (*Head, error) {
 	path := m.path()
 	h := &Head{
 		CommitID: m.CommitID, ManifestPath: &path, StoreID: m.StoreID, UpdatedAt: s.log.now(), RuntimeID: s.log.set.Runtime,
-		Attempt: s.log.set.Attempt(), Recent: []string{m.Attempt}, Format: formatFirst, Sequence: m.Round,
+		Attempt: s.log.set.Attempt(), Recent: []string{m.Attempt}, Format: formatFirst, Sequence: m.Round, Copy: m.Copy,
 	}
 	for _, a := range m.Ancestors[:min(len(m.Ancestors), RecentAttempts-1)] {
 		h.Recent = append(h.Recent, a.Attempt)
@@ -265,7 +267,10 @@ func (s *salvage) headOf(ctx context.Context, m *Manifest) (*Head, error) {
 		h.Sequence = max(h.Sequence, s.catalogs[0].number)
 	}
 	if w := s.was.head; w != nil && w.StoreID == m.StoreID {
-		h.Sequence, h.Copy = max(h.Sequence, w.Sequence), w.Copy
+		h.Sequence = max(h.Sequence, w.Sequence)
+		if w.CommitID == m.CommitID { // the end of a copy can come without commits
+			h.Copy = w.Copy
+		}
 	}
 	h.Sequence += gap
 	var err error
@@ -281,9 +286,7 @@ func (s *salvage) headOf(ctx context.Context, m *Manifest) (*Head, error) {
 		if c == nil {
 			continue
 		}
-		if h.Format = c.format(); h.unfinished() {
-			h.Format = formatCopying
-		}
+		h.Format = h.formatOf(c)
 		return h, nil
 	}
 	return nil, onto.Errorf(onto.Corrupt, "there is no catalog that goes with commit %d", m.CommitID).

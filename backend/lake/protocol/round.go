@@ -92,6 +92,7 @@ func (l *Publisher) proposeRound(t *Tip, r *Round, attempt string) *Proposal {
 	m := &Manifest{
 		First: first, CommitID: t.Head.CommitID + int64(len(r.Commits)), CreatedAt: now, RuntimeID: l.set.Runtime,
 		StoreID: t.Head.StoreID, Attempt: attempt, Round: 1, Encoding: "parquet", Metadata: []byte("{}"), Files: []FileEntry{}, Ancestors: []RoundEntry{},
+		Copy: t.Head.Copy,
 	}
 	if before := t.Manifest; before != nil {
 		path := manifestPath(before.CommitID, before.Attempt)

@@ -76,6 +76,9 @@ func printRecovery(c *session.Session, plan *lake.HeadRecovery, applied bool) er
 	for _, r := range plan.Last {
 		doc.Rounds = append(doc.Rounds, document.LastRound{Attempt: r.Attempt, First: r.First, Commit: r.Commit, Time: r.Time, Runtime: document.OrNull(r.Runtime)})
 	}
+	if plan.Copy.Unfinished {
+		doc.Copying = plan.Copy.Origin
+	}
 	if c.JSON {
 		return c.Document(doc)
 	}
@@ -90,6 +93,9 @@ func printRecovery(c *session.Session, plan *lake.HeadRecovery, applied bool) er
 	}
 	if plan.Lost > 0 {
 		c.Say("warning: commits %d to %d are lost: the head that is there names them, and their manifest is gone", plan.Commit+1, plan.Commit+plan.Lost)
+	}
+	if plan.Copy.Unfinished {
+		c.Say("warning: the lake has a part of a copy of store %s, up to commit %d; run the same copy again to complete it", plan.Copy.Origin, plan.Copy.Commit)
 	}
 	for _, key := range plan.Damaged {
 		c.Say("warning: %s cannot be read, and its commits are lost if they were published", key)
