@@ -241,7 +241,7 @@ func (r *run) held(ctx context.Context, j *job) error {
 // below is an item that was discovered from another.
 func (r *run) below(parent *onto.WorkItem, i Item) (onto.WorkItem, error) {
 	i.System, i.Source, i.Type = cmp.Or(i.System, parent.System), cmp.Or(i.Source, parent.Source), cmp.Or(i.Type, parent.Type)
-	i.ID, i.Priority, i.Run = cmp.Or(i.ID, i.URI), cmp.Or(i.Priority, parent.Priority), cmp.Or(i.Run, parent.Run, r.id)
+	i.ID, i.Priority, i.Run = cmp.Or(i.ID, i.URI), cmp.Or(i.Priority, &parent.Priority), cmp.Or(i.Run, parent.Run, r.id)
 	i.Scope = cmp.Or(i.Scope, scopeOf(parent.Key))
 	w, err := i.item(time.Now())
 	w.Parent, w.Depth = parent.ID, parent.Depth+1

@@ -18,7 +18,7 @@ import (
 func TestCSV(t *testing.T) {
 	w := newWorld(t)
 	odd := item("odd, \"quoted\"\u2028")
-	odd.Headers, odd.Metadata, odd.Body, odd.Priority = map[string]string{"A": "b"}, map[string]any{"n": 1}, "line\nline", -5
+	odd.Headers, odd.Metadata, odd.Body, odd.Priority = map[string]string{"A": "b"}, map[string]any{"n": 1}, "line\nline", new(-5)
 	odd.Run, odd.Scope = "r", work.ScopeRun
 	w.enqueue(item("root"), item("fails"), odd)
 	r := w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) {

@@ -43,7 +43,7 @@ type Item struct {
 	Body     string            `json:"request_body,omitempty"`
 	Metadata map[string]any    `json:"metadata,omitempty"` // free; must be JSON
 
-	Priority int    `json:"priority,omitempty"` // lower numbers first; 0 for onto.DefaultWorkPriority
+	Priority *int   `json:"priority,omitempty"` // lower numbers first; nil for onto.DefaultWorkPriority
 	Run      string `json:"run_id,omitempty"`   // the run that it belongs to; "" for none
 	Scope    Scope  `json:"scope,omitempty"`    // "" for ScopeForever; ScopeRun needs Run
 
@@ -69,7 +69,10 @@ func (i *Item) item(now time.Time) (onto.WorkItem, error) {
 func (i *Item) clean(now time.Time) (onto.WorkItem, error) {
 	w := onto.WorkItem{
 		ID: uuid.V4(), System: i.System, Source: i.Source, Type: i.Type, Resource: i.ID, URI: i.URI,
-		Method: cmp.Or(i.Method, "GET"), Body: i.Body, Priority: cmp.Or(i.Priority, onto.DefaultWorkPriority), Run: i.Run, NotBefore: i.NotBefore,
+		Method: cmp.Or(i.Method, "GET"), Body: i.Body, Priority: onto.DefaultWorkPriority, Run: i.Run, NotBefore: i.NotBefore,
+	}
+	if i.Priority != nil {
+		w.Priority = *i.Priority
 	}
 	if err := i.checkNames(); err != nil {
 		return w, err

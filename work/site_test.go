@@ -162,7 +162,7 @@ func loopback() *work.HTTPOptions {
 
 // seed is the first page of a site.
 func seed(url string) work.Item {
-	return work.Item{System: "http", Source: "docs", Type: "page", ID: "/", URI: url + "/", Priority: 10}
+	return work.Item{System: "http", Source: "docs", Type: "page", ID: "/", URI: url + "/", Priority: new(10)}
 }
 
 var title, paragraph = regexp.MustCompile("<title>(.*)</title>"), regexp.MustCompile("<p>(.*)</p>")

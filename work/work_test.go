@@ -254,7 +254,7 @@ func TestOpenWithoutAQueue(t *testing.T) {
 func TestEnqueueTellsWhatIsNew(t *testing.T) {
 	w := newWorld(t)
 	other := item("a")
-	other.URI, other.Priority = "test://elsewhere/", 3
+	other.URI, other.Priority = "test://elsewhere/", new(3)
 	colon, colons := item("b"), item("b")
 	colon.Source, colon.Type = "x:y", "z"
 	colons.Source, colons.Type = "x", "y:z"
@@ -336,11 +336,35 @@ func (w *world) tree(id string) string {
 	return b.String()
 }
 
+// The priority 0 is one like others, and what is discovered has that of its parent.
+func TestPriorityZero(t *testing.T) {
+	w := newWorld(t)
+	urgent, late := item("urgent"), item("late")
+	urgent.Priority, late.Priority = new(0), new(1)
+	w.enqueue(item("plain"), late, urgent)
+	r := w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) { return &work.Record{Body: []byte("x")}, nil })
+	r.Discover = []work.Discovery{work.DiscoveryFunc(func(_ context.Context, rec *work.Record) ([]work.Item, error) {
+		switch rec.Item.Resource {
+		case "urgent":
+			return []work.Item{{ID: "below urgent", URI: "test://site/1"}}, nil
+		case "plain":
+			return []work.Item{{ID: "zero", URI: "test://site/2", Priority: new(0)}, {ID: "below plain", URI: "test://site/3"}}, nil
+		}
+		return nil, nil
+	})}
+	w.run(r, nil)
+	for id, want := range map[string]int{"urgent": 0, "late": 1, "plain": 100, "below urgent": 0, "zero": 0, "below plain": 100} {
+		if s := w.state(id); s.Priority != want || s.Status != onto.WorkCompleted {
+			t.Errorf("%s: got the priority %d and the status %s, want %d", id, s.Priority, s.Status, want)
+		}
+	}
+}
+
 // A run fetches, writes and discovers, in order of priority and then of creation.
 func TestARun(t *testing.T) {
 	w := newWorld(t)
 	first := item("first")
-	first.Priority = 10
+	first.Priority = new(0)
 	w.enqueue(item("root"), item("other"), first)
 	var order, wrote []string
 	r := w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) {

@@ -24,6 +24,7 @@ type addFlags struct {
 	headers         []string
 	metadata, scope string
 	delay           time.Duration
+	priority        int
 }
 
 func addCommand(c *session.Session) *cobra.Command {
@@ -51,7 +52,7 @@ It prints the id of the item, and says if it was known.`,
 	flags.StringArrayVar(&f.headers, "header", nil, "a header of the request, as `'NAME: VALUE'`; may be repeated")
 	flags.StringVar(&f.Body, "body", "", "the body of the request, a `TEXT`")
 	flags.StringVar(&f.metadata, "metadata", "", "what to keep with the item, as a `JSON` object")
-	flags.IntVar(&f.Priority, "priority", onto.DefaultWorkPriority, "lower numbers `N` are fetched first; 0 is the same as the default")
+	flags.IntVar(&f.priority, "priority", onto.DefaultWorkPriority, "lower numbers `N` are fetched first")
 	flags.StringVar(&f.Run, "run-id", "", "the `ID` of the run that it belongs to")
 	flags.StringVar(&f.scope, "scope", "", "how long it is known, a `WORD`: forever, or run: once for each run")
 	flags.DurationVar(&f.delay, "delay", 0, "not to be fetched for this `TIME`, such as 15m")
@@ -62,7 +63,7 @@ It prints the id of the item, and says if it was known.`,
 // item is the item that the flags describe.
 func (f *addFlags) item(uri string) (work.Item, error) {
 	i := f.Item
-	i.URI, i.Delay, i.Scope = uri, f.delay, work.Scope(f.scope)
+	i.URI, i.Delay, i.Scope, i.Priority = uri, f.delay, work.Scope(f.scope), &f.priority
 	i.ID = cmp.Or(i.ID, uri)
 	if u, err := url.Parse(uri); err == nil {
 		i.Source = cmp.Or(i.Source, u.Host)
