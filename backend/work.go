@@ -24,14 +24,14 @@ import (
 // is so far ahead.
 type WorkQueue interface {
 	// Enqueue adds items that are pending, and reports for each whether it is new: one
-	// whose Key exists, also earlier in the list, changes nothing. Of an item, what the
+	// that is known, also by one earlier in the list, changes nothing, see KnownWork. Of an item, what the
 	// queue decides (Status, Attempt, Revised, Created, Updated, Error, Owner, Until) is
 	// ignored.
 	Enqueue(ctx context.Context, items []onto.WorkItem) (fresh []bool, err error)
 
 	// ImportItems adds items of another queue as they are, with Status, Attempt, Revised,
 	// Created, Updated and Error, and with the attempts that are given. It reports for each
-	// whether it is new: one whose Key exists, also earlier in the list, changes nothing. A
+	// whether it is new: one that is known, also by one earlier in the list, changes nothing. A
 	// new item whose ID another one has is refused with Conflict, and then nothing is added.
 	//
 	// None is in progress. The attempts of an item have consecutive numbers up to its

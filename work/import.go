@@ -151,10 +151,11 @@ func (q *Queue) plan(ctx context.Context, p *importPlan, list []ImportItem) erro
 		return err
 	}
 	for _, e := range sound {
-		id, isKnown := known[e.Key]
+		o := backend.KnownWork(&e.WorkItem, func(key string) *onto.WorkItem { return known[key] })
+		isKnown := o != nil
 		switch {
-		case isKnown && id != e.ID:
-			p.names[e.ID] = id
+		case isKnown && o.ID != e.ID:
+			p.names[e.ID] = o.ID
 		case !isKnown && taken[e.ID]:
 			p.names[e.ID] = uuid.V4()
 			p.fresh[e.ID] = true
@@ -200,23 +201,23 @@ func (d *Imported) count(e *ImportItem, isNew, renamed bool) {
 	}
 }
 
-// present finds which of some items are known: the ids of items by their keys, and the ids
-// that items have.
-func (q *Queue) present(ctx context.Context, list []*ImportItem) (known map[string]string, taken map[string]bool, err error) {
-	known, taken = map[string]string{}, map[string]bool{}
+// present finds which of some items are known: items by their keys, and the ids that items
+// have.
+func (q *Queue) present(ctx context.Context, list []*ImportItem) (known map[string]*onto.WorkItem, taken map[string]bool, err error) {
+	known, taken = map[string]*onto.WorkItem{}, map[string]bool{}
 	if len(list) == 0 {
 		return known, taken, nil
 	}
 	var keys, ids []string
 	for _, e := range list {
-		keys, ids = append(keys, e.Key), append(ids, e.ID)
+		keys, ids = append(keys, backend.WorkKeys(&e.WorkItem)...), append(ids, e.ID)
 	}
 	for _, query := range []*backend.WorkQuery{{Keys: keys}, {IDs: ids}} {
 		for w, err := range q.port.WorkItems(ctx, query) {
 			if err != nil {
 				return nil, nil, err
 			}
-			known[w.Key], taken[w.ID] = w.ID, true
+			known[w.Key], taken[w.ID] = &w.WorkItem, true
 		}
 	}
 	return known, taken, nil

@@ -56,6 +56,16 @@ func TestImportOfLines(t *testing.T) {
 	if did, err = w.q.Import(t.Context(), work.ReadLines(strings.NewReader(lines)), o); err != nil || showImport(did) != "3 items: 0 new, 3 known" {
 		t.Errorf("again: got %s, %v", showImport(did), err)
 	}
+	same := work.Item{System: "test", Source: "en:wiki", Type: "page", ID: "a", URI: "test://a"} // with a key of this program
+	if fresh := w.enqueue(same); fresh[0] {
+		t.Error("an item that was imported is not known by its resource")
+	}
+	if s, err := w.q.Find(t.Context(), same); err != nil || s.ID != "1" || s.Key != a.Key {
+		t.Errorf("got %+v, %v", s, err)
+	}
+	same.ID = "nothing"
+	_, err = w.q.Find(t.Context(), same)
+	code(t, err, onto.NotFound)
 	if sum := w.run(w.connect(fetched), nil); sum.Completed != 1 {
 		t.Errorf("got %+v", sum)
 	}

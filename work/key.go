@@ -1,9 +1,6 @@
 package work
 
 import (
-	"strings"
-	"unicode"
-
 	"github.com/ontologia/onto/internal/dedupe"
 )
 
@@ -16,9 +13,9 @@ func key(i *Item) (string, error) {
 	return dedupe.Key(r)
 }
 
-// scopeOf is the scope of an item by its key: only that of a run has a control character.
+// scopeOf is the scope of an item by its key.
 func scopeOf(key string) Scope {
-	if strings.ContainsFunc(key, unicode.IsControl) {
+	if dedupe.OfRun(key) {
 		return ScopeRun
 	}
 	return ScopeForever

@@ -58,6 +58,29 @@ func (q *Queue) enqueue(ctx context.Context, list []onto.WorkItem) ([]bool, erro
 	return fresh, nil
 }
 
+// Find returns the item as which a resource is known. It fails with NotFound if it is not.
+func (q *Queue) Find(ctx context.Context, resource Item) (backend.WorkState, error) {
+	w, err := resource.item(time.Now())
+	if err != nil {
+		return backend.WorkState{}, err
+	}
+	list, err := q.list(ctx, &backend.WorkQuery{Keys: backend.WorkKeys(&w)})
+	if err != nil {
+		return backend.WorkState{}, err
+	}
+	known := map[string]*onto.WorkItem{}
+	for i := range list {
+		known[list[i].Key] = &list[i].WorkItem
+	}
+	o := backend.KnownWork(&w, func(key string) *onto.WorkItem { return known[key] })
+	for i := range list {
+		if &list[i].WorkItem == o {
+			return list[i], nil
+		}
+	}
+	return backend.WorkState{}, onto.Errorf(onto.NotFound, "the queue has no item of %.200q of source %.200q", resource.ID, resource.Source)
+}
+
 // Items yields items in the order in which they are taken. A nil query asks for all.
 func (q *Queue) Items(ctx context.Context, query *backend.WorkQuery) iter.Seq2[backend.WorkState, error] {
 	if query == nil {

@@ -342,7 +342,9 @@ func TestPriorityZero(t *testing.T) {
 	urgent, late := item("urgent"), item("late")
 	urgent.Priority, late.Priority = new(0), new(1)
 	w.enqueue(item("plain"), late, urgent)
-	r := w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) { return &work.Record{Body: []byte("x")}, nil })
+	r := w.connect(func(_ context.Context, i *onto.WorkItem) (*work.Record, error) {
+		return &work.Record{Body: []byte("x")}, nil
+	})
 	r.Discover = []work.Discovery{work.DiscoveryFunc(func(_ context.Context, rec *work.Record) ([]work.Item, error) {
 		switch rec.Item.Resource {
 		case "urgent":

@@ -13,6 +13,7 @@ func enqueueStories() []workTale {
 		{"an item says what it is", enqueueFields},
 		{"what the queue decides is ignored", enqueueDecides},
 		{"an item whose key exists changes nothing", enqueueKnown},
+		{"an item is known by the key of the original program", enqueueOriginal},
 		{"later items have later times", enqueueTimes},
 		{"items are in order of priority, then of creation", enqueueOrder},
 	}
@@ -68,6 +69,44 @@ func enqueueKnown(s *workStory) {
 	s.finish(doing(backend.WorkFail, s.take(wanted(1), "i3")[0]))
 	known([]onto.WorkItem{again(9, 1), again(10, 3)}, "[false false]") // whatever has become of it
 	s.want("items", s.items(backend.WorkQuery{}), "i1 completed, i3 failed, i8 pending")
+}
+
+// enqueueOriginal has items whose parts have colons: the original program joins them, and an
+// imported item keeps its key.
+func enqueueOriginal(s *workStory) {
+	of := func(n int, source, typ, key string) onto.WorkItem {
+		return edited(page(n), func(i *onto.WorkItem) { i.Source, i.Type, i.Resource, i.Key = source, typ, "X", key })
+	}
+	const joined, escaped, other = "http:en:wiki:page:X", "http:en%3Awiki:page:X", "http:en:wiki%3Apage:X"
+	enqueue := func(s *workStory, want string, items ...onto.WorkItem) {
+		s.Helper()
+		fresh, err := s.Enqueue(s.ctx, items)
+		s.must(err)
+		s.want("enqueued", fmt.Sprint(fresh), want)
+	}
+	bring := func(s *workStory, want string, items ...onto.WorkItem) {
+		s.Helper()
+		var list []backend.WorkState
+		for _, i := range items {
+			list = append(list, importedItem(i, 4, s.now()))
+		}
+		fresh, err := s.ImportItems(s.ctx, list)
+		s.must(err)
+		s.want("imported", fmt.Sprint(fresh), want)
+	}
+	bring(s, "[true]", of(1, "en:wiki", "page", joined))
+	enqueue(s, "[false]", of(2, "en:wiki", "page", escaped))
+	enqueue(s, "[true]", of(3, "en", "wiki:page", other)) // which is joined alike
+	enqueue(s.also(), "[false]", of(4, "en", "wiki:page", other))
+	bring(s, "[false false]", of(5, "en:wiki", "page", escaped), of(6, "en:wiki", "page", joined))
+	s.want("its key", s.item(1).Key, joined)
+	s.want("items", s.items(backend.WorkQuery{}), "i1 pending, i3 pending")
+
+	s.enqueue(of(7, "fr:wiki", "page", "http:fr%3Awiki:page:X")) // and the other way round
+	bring(s, "[false]", of(8, "fr:wiki", "page", "http:fr:wiki:page:X"))
+	bring(s, "[true false]", of(9, "50%", "page", "http:50%:page:X"), of(10, "50%", "page", "http:50%25:page:X"))
+	enqueue(s, "[true false]", of(11, "a:b", "c", "http:a%3Ab:c:X"), of(12, "a:b", "c", "http:a:b:c:X"))
+	enqueue(s, "[true false]", of(13, "a:b", "c", "http:a%3Ab:c:X\x1frun=1"), of(14, "a:b", "c", "http:a%3Ab:c:X\x1frun=1")) // a run has keys of its own
 }
 
 func enqueueTimes(s *workStory) {

@@ -19,7 +19,7 @@ import (
 type work struct {
 	items []*workItem // as they were added
 	ids   map[string]*workItem
-	keys  map[string]bool
+	keys  map[string]*workItem
 	last  time.Time                        // when the last item was enqueued
 	free  map[backend.WorkSource]time.Time // what is kept of the rate of each source
 	runs  map[string]onto.WorkRun
@@ -33,7 +33,7 @@ type workItem struct {
 
 func newWork() work {
 	return work{
-		ids: map[string]*workItem{}, keys: map[string]bool{}, free: map[backend.WorkSource]time.Time{}, runs: map[string]onto.WorkRun{},
+		ids: map[string]*workItem{}, keys: map[string]*workItem{}, free: map[backend.WorkSource]time.Time{}, runs: map[string]onto.WorkRun{},
 	}
 }
 
@@ -68,7 +68,7 @@ func (w *work) inOrder() []*workItem {
 func (w *work) enqueue(list []onto.WorkItem, now time.Time) []bool {
 	fresh := make([]bool, len(list))
 	for n, given := range list {
-		if w.keys[given.Key] {
+		if backend.KnownWork(&given, w.keyed) != nil {
 			continue
 		}
 		i := &workItem{WorkItem: copyItem(given)}
@@ -86,7 +86,15 @@ func (w *work) enqueue(list []onto.WorkItem, now time.Time) []bool {
 
 func (w *work) add(i *workItem) {
 	w.items = append(w.items, i)
-	w.ids[i.ID], w.keys[i.Key] = i, true
+	w.ids[i.ID], w.keys[i.Key] = i, i
+}
+
+// keyed finds an item by its key; nil if there is none.
+func (w *work) keyed(key string) *onto.WorkItem {
+	if i := w.keys[key]; i != nil {
+		return &i.WorkItem
+	}
+	return nil
 }
 
 // Enqueue implements [backend.WorkQueue].
@@ -128,15 +136,16 @@ func (b *Backend) ImportItems(ctx context.Context, items []backend.WorkState) ([
 // imported makes the items of another queue whose keys are new, and reports which are.
 func (w *work) imported(list []backend.WorkState) (added []*workItem, fresh []bool, err error) {
 	fresh = make([]bool, len(list))
-	keys, ids := map[string]bool{}, map[string]bool{}
+	keys, ids := map[string]*onto.WorkItem{}, map[string]bool{}
 	for n, given := range list {
-		if w.keys[given.Key] || keys[given.Key] {
+		find := func(key string) *onto.WorkItem { return cmp.Or(w.keyed(key), keys[key]) }
+		if backend.KnownWork(&given.WorkItem, find) != nil {
 			continue
 		}
 		if w.ids[given.ID] != nil || ids[given.ID] {
 			return nil, nil, refusal.WorkIDTaken(&given.WorkItem)
 		}
-		keys[given.Key], ids[given.ID], fresh[n] = true, true, true
+		keys[given.Key], ids[given.ID], fresh[n] = &given.WorkItem, true, true
 		i := &workItem{WorkItem: copyItem(given.WorkItem)}
 		i.Created, i.Updated, i.NotBefore = stored(i.Created), stored(i.Updated), stored(i.NotBefore)
 		for _, a := range given.Attempts {

@@ -49,7 +49,7 @@ func may() map[string][]string {
 		"internal/robots":   {"."},
 		"internal/segment":  {},
 		"internal/shell":    {},
-		"backend":           {".", "filter", "internal/codec"},
+		"backend":           {".", "filter", "internal/codec", "internal/dedupe"},
 		"filter":            {"internal/suggest", ".", "internal/codec"},
 		"filter/filtertest": {".", "backend", "filter", "internal/codec", "internal/effort", "pgregory.net/rapid"},
 		"internal/jq":       {"internal/codec", "github.com/itchyny/gojq"},

@@ -11,7 +11,8 @@
 //
 // Two different resources, or one in two runs, never have one key. Items of a
 // queue that the original program wrote keep their keys when they are imported; a resource
-// whose system, source or type has a colon or a percent sign has another key there.
+// whose system, source or type has a colon or a percent sign has another key there, see
+// [Original].
 package dedupe
 
 import (
@@ -48,6 +49,12 @@ func Key(r Resource) (string, error) {
 	}
 	return key, nil
 }
+
+// Original is the key that the original program gives to a resource. It knows no runs.
+func Original(r Resource) string { return r.System + ":" + r.Source + ":" + r.Type + ":" + r.ID }
+
+// OfRun reports whether a key is for one run only.
+func OfRun(key string) bool { return strings.Contains(key, runMark) }
 
 func escape(part string) string {
 	if !strings.ContainsAny(part, ":%") {

@@ -38,6 +38,16 @@ func TestKey(t *testing.T) {
 	}
 }
 
+// The key of the original program is its parts, joined.
+func TestOriginal(t *testing.T) {
+	if got, want := Original(Resource{"http", "en:wiki", "page", "a:b%", "run"}), "http:en:wiki:page:a:b%"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if OfRun("http:docs:page:run=1") || !OfRun("http:docs:page:/\x1frun=1") {
+		t.Error("only a key with a run is for one")
+	}
+}
+
 // Pairs of resources that have one key when their parts are only joined.
 func TestCollisions(t *testing.T) {
 	for _, pair := range [][2]Resource{

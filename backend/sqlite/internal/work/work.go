@@ -107,7 +107,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 	}
 	for i := range items {
 		it := &items[i]
-		if known[it.Key] {
+		if known.has(it) {
 			continue
 		}
 		created := t.now
@@ -124,6 +124,7 @@ func (t *Tx) Enqueue(items []onto.WorkItem) ([]bool, error) {
 		}
 		if fresh[i] = n > 0; fresh[i] {
 			t.last = created
+			known[it.Key] = it
 		}
 	}
 	return fresh, t.count(codec.FormatTime(t.last))
@@ -153,10 +154,10 @@ func (t *Tx) Import(items []backend.WorkState) (fresh []bool, refused, err error
 	ids := map[string]bool{}
 	for n := range plain {
 		it := &plain[n]
-		if known[it.Key] {
+		if known.has(it) {
 			continue
 		}
-		known[it.Key], fresh[n] = true, true
+		known[it.Key], fresh[n] = it, true
 		if ids[it.ID] {
 			return nil, refusal.WorkIDTaken(it), nil
 		}
@@ -209,17 +210,27 @@ func (t *Tx) insert(it *onto.WorkItem) (int64, error) {
 // stored is a time in the precision and the form that is stored, or NULL if it is zero.
 func stored(at time.Time) any { return layout.OrNullTime(at.Truncate(time.Microsecond)) }
 
-// known finds the keys that exist.
-func (t *Tx) known(items []onto.WorkItem) (map[string]bool, error) {
-	found := map[string]bool{}
-	for part := range slices.Chunk(items, bulk) {
-		keys := make([]any, len(part))
-		for i := range part {
-			keys[i] = part[i].Key
+// keyed is items by their keys, as far as it takes to know them.
+type keyed map[string]*onto.WorkItem
+
+func (k keyed) has(i *onto.WorkItem) bool {
+	return backend.KnownWork(i, func(key string) *onto.WorkItem { return k[key] }) != nil
+}
+
+// known finds the items as which some may be known.
+func (t *Tx) known(items []onto.WorkItem) (keyed, error) {
+	found := keyed{}
+	var keys []any
+	for i := range items {
+		for _, key := range backend.WorkKeys(&items[i]) {
+			keys = append(keys, key)
 		}
-		in, args := places(keys)
-		err := t.w.Each(context.Background(), `SELECT dedupe_key FROM work_items INDEXED BY ix_work_items_dedupe WHERE dedupe_key IN (`+in+`)`, args, func(r *driver.Rows) error {
-			found[r.Text(0)] = true
+	}
+	for part := range slices.Chunk(keys, bulk) {
+		in, args := places(part)
+		err := t.w.Each(context.Background(), `SELECT dedupe_key, source_system, source_name, resource_type, resource_id
+			FROM work_items INDEXED BY ix_work_items_dedupe WHERE dedupe_key IN (`+in+`)`, args, func(r *driver.Rows) error {
+			found[r.Text(0)] = &onto.WorkItem{System: r.Text(1), Source: r.Text(2), Type: r.Text(3), Resource: r.Text(4)}
 			return nil
 		})
 		if err != nil {

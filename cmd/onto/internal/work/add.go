@@ -12,7 +12,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/internal/dedupe"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/work"
@@ -100,26 +99,16 @@ func add(c *session.Session, cmd *cobra.Command, f *addFlags, uri string) error 
 	if err != nil {
 		return err
 	}
-	r := dedupe.Resource{System: i.System, Source: i.Source, Type: i.Type, ID: i.ID}
-	if i.Scope == work.ScopeRun {
-		r.Run = i.Run
-	}
-	key, err := dedupe.Key(r)
-	if err != nil {
-		return err
-	}
 	return with(c, cmd, place.Writing, func(ctx context.Context, q *work.Queue) error {
 		fresh, err := q.Enqueue(ctx, i)
 		if err != nil {
 			return err
 		}
-		for w, err := range q.Items(ctx, &backend.WorkQuery{Keys: []string{key}}) {
-			if err != nil {
-				return err
-			}
-			return printAdded(c, w, fresh[0])
+		w, err := q.Find(ctx, i)
+		if err != nil {
+			return err
 		}
-		return onto.Errorf(onto.NotFound, "the item was added, and is gone")
+		return printAdded(c, w, fresh[0])
 	})
 }
 
