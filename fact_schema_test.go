@@ -269,7 +269,7 @@ func TestTypeOfFactsRefuses(t *testing.T) {
 		{onto.TypeOf[aboutNumber](), about("aboutNumber", "int")},
 		{onto.TypeOf[aboutSlice](), about("aboutSlice", "[]string")},
 		{onto.TypeOf[aboutGeneric](), `aboutGeneric: subject type name "Generic[int]" is not allowed`},
-		{onto.TypeOf[pointerAbout](), "pointerAbout.About: an embedded pointer cannot be stored"},
+		{onto.TypeOf[pointerAbout](), "pointerAbout.About: what a thing is about cannot be embedded as a pointer"},
 		{onto.TypeOf[noAttribute](), "noAttribute: facts need an attribute"},
 		{onto.TypeOf[factKey](), "factKey: facts have a subject, but no key and no instance key"},
 		{onto.TypeOf[factInstance](), "factInstance: facts have a subject, but no key and no instance key"},
