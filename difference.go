@@ -110,10 +110,10 @@ func (d *Difference) field(stored, given *Field, path string) {
 	}
 }
 
-// sameField reports whether two fields hold the same, flags aside.
-func sameField(a, b Field) bool {
+// Equal reports whether two fields hold the same, flags aside.
+func (f Field) Equal(o Field) bool {
 	var d Difference
-	d.field(&a, &b, "")
+	d.field(&f, &o, "")
 	return d.Empty()
 }
 

@@ -63,9 +63,9 @@ func TestTypeOfFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := untyped(t, onto.Schema{Name: "Contract", Left: "Customer", Fields: []onto.Field{
-		{Name: "days", Type: onto.List, Optional: true},
+		{Name: "days", Type: onto.List, Items: &onto.Field{Type: onto.Int}, Optional: true},
 		{Name: "employer", Type: onto.String, Optional: true, Index: true, Search: true},
-		{Name: "notes", Type: onto.Object, Optional: true, Many: true},
+		{Name: "notes", Type: onto.Object, Fields: []onto.Field{{Name: "Text", Type: onto.String}}, Optional: true, Many: true},
 		{Name: "raw", Type: onto.String, Optional: true},
 		{Name: "salary", Type: onto.Int, Optional: true},
 		{Name: "skills", Type: onto.String, Optional: true, Many: true},

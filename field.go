@@ -80,6 +80,15 @@ func fieldIn(fields []Field, name string) (Field, bool) {
 	return fields[i], true
 }
 
+// Inner returns the field of that name of an object whose fields are declared.
+func (f *Field) Inner(name string) (*Field, bool) {
+	i, ok := slices.BinarySearchFunc(f.Fields, name, func(f Field, n string) int { return strings.Compare(f.Name, n) })
+	if !ok {
+		return nil, false
+	}
+	return &f.Fields[i], true
+}
+
 // FieldPath is the path of a field below another one: names are separated by dots, and
 // quoted where they are no plain words.
 func FieldPath(path, name string) string {

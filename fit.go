@@ -74,35 +74,40 @@ func (f *Field) Fit(canonical []byte) (json.RawMessage, error) {
 	if f.stored(canonical) {
 		return canonical, nil
 	}
-	fitted, err := f.fit(canonical)
+	return f.fitWith(canonical, 0)
+}
+
+// FitPart is Fit for a value of which a part may be given only: in objects whose fields are
+// declared, absent ones stay absent.
+func (f *Field) FitPart(canonical []byte) (json.RawMessage, error) {
+	return f.fitWith(canonical, partial)
+}
+
+// Holds checks that what the field declares fits in a stored value, which may have further
+// fields that a later declaration has.
+func (f *Field) Holds(canonical []byte) error {
+	_, err := f.fitWith(canonical, partial|further)
+	return err
+}
+
+// FitValue is Fit for a value alone: its errors name the path inside the value only.
+func (f *Field) FitValue(canonical []byte) (json.RawMessage, error) { return f.fit(canonical, 0) }
+
+func (f *Field) fitWith(canonical []byte, m mode) (json.RawMessage, error) {
+	fitted, err := f.fit(canonical, m)
 	if err != nil {
-		return nil, Errorf(Invalid, "field %s", misfitAt(f.Name, err))
+		return nil, Errorf(Invalid, "field %w", codec.At(f.Name, err))
 	}
 	return fitted, nil
 }
 
-// misfit is why a value does not fit, and where in the value.
-type misfit struct {
-	path string // "" for the value itself
-	err  error
-}
+// mode is how values are fitted.
+type mode uint8
 
-func (m *misfit) Error() string {
-	if m.path == "" {
-		return m.err.Error()
-	}
-	return strings.TrimPrefix(m.path, ".") + ": " + m.err.Error()
-}
-
-func (m *misfit) Unwrap() error { return m.err }
-
-// misfitAt puts a step in front of the path of an error.
-func misfitAt(step string, err error) error {
-	if m, ok := err.(*misfit); ok {
-		return &misfit{step + m.path, m.err}
-	}
-	return &misfit{step, err}
-}
+const (
+	partial mode = 1 << iota // absent fields of objects stay absent
+	further                  // objects may have fields that are not declared
+)
 
 // stored reports whether a value fits, and is in its stored form already. It allocates
 // nothing.
@@ -179,7 +184,7 @@ func storedFields(fields []Field, object []byte) bool {
 func (f *Field) absent() bool { return f.Optional && f.Default == nil }
 
 // fit returns the stored form of a value. Its errors have the path inside the value.
-func (f *Field) fit(v []byte) (json.RawMessage, error) {
+func (f *Field) fit(v []byte, m mode) (json.RawMessage, error) {
 	fitted, err := f.Type.Fit(v)
 	switch {
 	case err != nil:
@@ -187,11 +192,11 @@ func (f *Field) fit(v []byte) (json.RawMessage, error) {
 	case !f.allows(fitted):
 		return nil, Errorf(Invalid, "%.80s is none of %s", fitted, f.choices())
 	case f.Items != nil:
-		return f.Items.fitList(fitted)
+		return f.Items.fitList(fitted, m)
 	case f.Values != nil:
-		return f.Values.fitMap(fitted)
+		return f.Values.fitMap(fitted, m)
 	case f.Fields != nil:
-		return f.fitObject(fitted)
+		return f.fitObject(fitted, m)
 	}
 	return fitted, nil
 }
@@ -206,20 +211,20 @@ func (f *Field) choices() string {
 }
 
 // fitElement fits an element of a list or a value of a map, which may be null.
-func (f *Field) fitElement(v []byte) ([]byte, error) {
+func (f *Field) fitElement(v []byte, m mode) ([]byte, error) {
 	if f.Optional && codec.KindOf(v) == codec.Null {
 		return v, nil
 	}
-	return f.fit(v)
+	return f.fit(v, m)
 }
 
-func (f *Field) fitList(list []byte) (json.RawMessage, error) {
+func (f *Field) fitList(list []byte, m mode) (json.RawMessage, error) {
 	fitted := append(make([]byte, 0, len(list)), '[')
 	i := 0
 	for v := range codec.Elements(list) {
-		element, err := f.fitElement(v)
+		element, err := f.fitElement(v, m)
 		if err != nil {
-			return nil, misfitAt("["+strconv.Itoa(i)+"]", err)
+			return nil, codec.At("["+strconv.Itoa(i)+"]", err)
 		}
 		if i++; i > 1 {
 			fitted = append(fitted, ',')
@@ -229,26 +234,26 @@ func (f *Field) fitList(list []byte) (json.RawMessage, error) {
 	return append(fitted, ']'), nil
 }
 
-func (f *Field) fitMap(object []byte) (json.RawMessage, error) {
+func (f *Field) fitMap(object []byte, m mode) (json.RawMessage, error) {
 	members := codec.Members(object)
-	for i, m := range members {
-		value, err := f.fitElement(m.Value)
+	for i := range members {
+		value, err := f.fitElement(members[i].Value, m)
 		if err != nil {
-			return nil, misfitAt(codec.Step(m.Name), err)
+			return nil, codec.At(codec.Step(members[i].Name), err)
 		}
 		members[i].Value = value
 	}
 	return codec.AppendObject(nil, members), nil
 }
 
-func (f *Field) fitObject(object []byte) (json.RawMessage, error) {
+func (f *Field) fitObject(object []byte, m mode) (json.RawMessage, error) {
 	given := codec.Members(object)
-	kept := make([]codec.Member, 0, len(f.Fields))
-	for _, m := range given {
-		if _, ok := fieldIn(f.Fields, m.Name); !ok {
-			return nil, f.unknown(m.Name)
+	for i := range given {
+		if _, ok := fieldIn(f.Fields, given[i].Name); !ok && m&further == 0 {
+			return nil, f.unknown(given[i].Name)
 		}
 	}
+	kept := make([]codec.Member, 0, len(f.Fields))
 	for i := range f.Fields {
 		inner := &f.Fields[i]
 		at, ok := slices.BinarySearchFunc(given, inner.Name, func(m codec.Member, name string) int { return strings.Compare(m.Name, name) })
@@ -256,13 +261,13 @@ func (f *Field) fitObject(object []byte) (json.RawMessage, error) {
 		switch {
 		case ok && codec.KindOf(given[at].Value) != codec.Null:
 			var err error
-			if value, err = inner.fit(given[at].Value); err != nil {
-				return nil, misfitAt(codec.Step(inner.Name), err)
+			if value, err = inner.fit(given[at].Value, m); err != nil {
+				return nil, codec.At(codec.Step(inner.Name), err)
 			}
-		case value == nil && inner.Optional:
+		case value == nil && inner.Optional, !ok && m&partial != 0:
 			continue
 		case value == nil:
-			return nil, misfitAt(codec.Step(inner.Name), Errorf(Invalid, "it is missing").
+			return nil, codec.At(codec.Step(inner.Name), Errorf(Invalid, "it is missing").
 				WithHint("give a value of type %s, or make the field optional", inner.Type))
 		}
 		kept = append(kept, codec.Member{Name: inner.Name, Value: value})
@@ -279,7 +284,7 @@ func (f *Field) unknown(name string) error {
 	} else if len(names) > 0 {
 		err = err.WithHint("its fields are %s", strings.Join(names, ", "))
 	}
-	return misfitAt(codec.Step(name), err)
+	return codec.At(codec.Step(name), err)
 }
 
 func fieldNames(fields []Field) []string {
@@ -304,7 +309,7 @@ func (f *Field) canonicalDefault(text []byte) (json.RawMessage, error) {
 		return nil, Errorf(Invalid, "default %.80s: %w", text, err)
 	}
 	canonical := inside[1 : len(inside)-1]
-	fitted, err := f.fit(canonical)
+	fitted, err := f.fit(canonical, 0)
 	if err != nil {
 		return nil, Errorf(Invalid, "default %.80s: %w", canonical, err)
 	}

@@ -1,0 +1,28 @@
+package codec
+
+import "strings"
+
+// PathError is what is wrong somewhere inside a value.
+type PathError struct {
+	Path string // steps from the value on, such as .lines[3].qty
+	Err  error
+}
+
+// Error names the path, if there is one, and what is wrong there.
+func (e *PathError) Error() string {
+	if e.Path == "" {
+		return e.Err.Error()
+	}
+	return strings.TrimPrefix(e.Path, ".") + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// At puts a step in front of the path of an error.
+func At(step string, err error) error {
+	if e, ok := err.(*PathError); ok {
+		return &PathError{step + e.Path, e.Err}
+	}
+	return &PathError{step, err}
+}
