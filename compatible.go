@@ -53,7 +53,7 @@ func compatibleFields(older, newer []Field) bool {
 // declaration of it.
 func (f *Field) compatible(newer *Field) bool {
 	switch {
-	case f.Optional && !newer.Optional, !bytes.Equal(f.Default, newer.Default), !f.Type.Within(newer.Type), !enumWithin(f, newer):
+	case f.Optional && !newer.Optional, !bytes.Equal(f.Default, newer.Default), !f.Type.Within(newer.Type), !f.EnumWithin(newer):
 		return false
 	case newer.Type == Any, newer.open():
 		return true
@@ -70,9 +70,9 @@ func (f *Field) compatible(newer *Field) bool {
 // open reports whether nothing is declared about what is inside, if anything can be.
 func (f *Field) open() bool { return f.Items == nil && f.Values == nil && f.Fields == nil }
 
-// enumWithin reports whether each value that the enum of one field allows is allowed by that
-// of the other.
-func enumWithin(f, other *Field) bool {
+// EnumWithin reports whether each value that the field's enum allows is allowed by the other
+// field's.
+func (f *Field) EnumWithin(other *Field) bool {
 	if other.Enum == nil {
 		return true
 	}

@@ -102,7 +102,7 @@ func FieldPath(path, name string) string {
 // normal returns the schema with what is inside its fields in canonical form, as far as
 // that is possible: Check tells about the rest.
 func (s Schema) normal() Schema {
-	s.Fields = slices.Clone(s.Fields)
+	s.Fields = append([]Field(nil), s.Fields...)
 	for i := range s.Fields {
 		s.Fields[i] = s.Fields[i].normal(1)
 	}
@@ -180,7 +180,7 @@ func (s Schema) checkFields() error {
 		if i > 0 && s.Fields[i-1].Name >= f.Name {
 			return Errorf(Invalid, "%s: field %s is given twice or out of order", s.Name, f.Name)
 		}
-		if err := c.check(&f, f.Name, place{depth: 1, indexable: true}); err != nil {
+		if err := c.check(&f, f.Name, place{depth: 1, indexable: true, words: true}); err != nil {
 			return err
 		}
 	}
@@ -191,6 +191,7 @@ func (s Schema) checkFields() error {
 type place struct {
 	depth     int
 	indexable bool // it is reached through objects only
+	words     bool // by names that are plain words
 }
 
 func (p place) top() bool { return p.depth == 1 }
@@ -234,6 +235,8 @@ func (c *fieldChecker) checkFlags(f *Field, path string, at place) error {
 		return c.fault(path, "there are no indexes inside lists and maps")
 	case f.Index && !at.top() && !f.Type.Scalar():
 		return c.fault(path, "below the top only a single value can have an index, this is %s", f.Type)
+	case f.Index && !at.words:
+		return c.fault(path, "below the top an index needs names that are plain words")
 	case f.Optional && f.Default != nil:
 		return c.fault(path, "a field with a default is never absent, so it cannot be optional").
 			WithHint("leave out optional")
@@ -316,7 +319,8 @@ func (c *fieldChecker) checkInner(fields []Field, path string, at place) error {
 			return c.fault(inside, "the field is out of order").WithHint("make the type with onto.Untyped")
 		}
 		folded[lower] = f.Name
-		if err := c.check(f, inside, place{depth: at.depth + 1, indexable: at.indexable}); err != nil {
+		_, word := codec.WordPath([]string{f.Name})
+		if err := c.check(f, inside, place{depth: at.depth + 1, indexable: at.indexable, words: at.words && word}); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package onto
 import (
 	"cmp"
 	"encoding/json"
+	"iter"
 	"slices"
 	"time"
 )
@@ -67,6 +68,42 @@ func (s Schema) TypeName() TypeName { return TypeName{s.Kind, s.Name} }
 
 // Field returns the field of that name.
 func (s Schema) Field(name string) (Field, bool) { return fieldIn(s.Fields, name) }
+
+// Lookup returns the field that names lead to, from the top through objects whose fields are
+// declared, and whether each thing of the type has a value there.
+func (s Schema) Lookup(names []string) (f Field, always, ok bool) {
+	fields, always := s.Fields, true
+	for _, name := range names {
+		if f, ok = fieldIn(fields, name); !ok {
+			return Field{}, false, false
+		}
+		fields, always = f.Fields, always && !f.Optional
+	}
+	return f, always, ok
+}
+
+// Indexes yields the paths of the fields that are worth an index. The slice is used again.
+func (s Schema) Indexes() iter.Seq[[]string] {
+	return func(yield func([]string) bool) { indexes(s.Fields, nil, yield) }
+}
+
+// Indexed reports whether a field is worth an index.
+func (s Schema) Indexed() bool {
+	for range s.Indexes() {
+		return true
+	}
+	return false
+}
+
+func indexes(fields []Field, path []string, yield func([]string) bool) bool {
+	for i := range fields {
+		at := append(path, fields[i].Name)
+		if fields[i].Index && !yield(at) || !indexes(fields[i].Fields, at, yield) {
+			return false
+		}
+	}
+	return true
+}
 
 // FieldNames returns the names of the fields, sorted.
 func (s Schema) FieldNames() []string { return fieldNames(s.Fields) }

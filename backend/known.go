@@ -108,6 +108,29 @@ func (in *Inside) covers(f *onto.Field) bool {
 	return false // it may hold what is not known
 }
 
+// String lists the fields, as in [id home{city} lines[]{qty}].
+func (k Known) String() string { return "[" + k.list() + "]" }
+
+func (k Known) list() string {
+	texts := make([]string, len(k))
+	for i := range k {
+		texts[i] = k[i].Name + k[i].Inside.text()
+	}
+	return strings.Join(texts, " ")
+}
+
+func (in *Inside) text() string {
+	switch {
+	case in.Fields != nil:
+		return "{" + in.Fields.list() + "}"
+	case in.Items != nil:
+		return "[]" + in.Items.text()
+	case in.Values != nil:
+		return "{}" + in.Values.text()
+	}
+	return ""
+}
+
 // Equal reports whether two sets are the same. Nil is another set than one without fields.
 func (k Known) Equal(other Known) bool {
 	return (k == nil) == (other == nil) && slices.EqualFunc(k, other, func(a, b KnownField) bool {

@@ -43,13 +43,7 @@ func within(err error, step string) error {
 
 // Step is the path from an object to the member of that name.
 func Step(name string) string {
-	plain := name != ""
-	for i := range len(name) {
-		c := name[i]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		plain = plain && (letter || i > 0 && '0' <= c && c <= '9')
-	}
-	if plain {
+	if isWord(name) {
 		return "." + shorten(name)
 	}
 	return "." + string(appendQuoted(nil, shorten(name)))

@@ -26,3 +26,25 @@ func At(step string, err error) error {
 	}
 	return &PathError{step, err}
 }
+
+// WordPath is the JSON path of names that are plain words, without the $ and the dot in
+// front: it can stand between quotes in SQL. It reports false for other names.
+func WordPath(names []string) (string, bool) {
+	for _, name := range names {
+		if !isWord(name) {
+			return "", false
+		}
+	}
+	return strings.Join(names, "."), true
+}
+
+// isWord reports whether a name is a plain word, which needs no quotes in a path.
+func isWord(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'; !letter && (i == 0 || c < '0' || '9' < c) {
+			return false
+		}
+	}
+	return name != ""
+}

@@ -62,9 +62,13 @@ func appenderFor(g *gostruct.Value, f onto.Field, depth int) appender {
 	case plain && elem.Kind() == reflect.String:
 		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return codec.AppendString(dst, v.String()) }
 	case plain && elem.Kind() == reflect.Bool:
-		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return strconv.AppendBool(dst, v.Bool()), nil }
+		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) {
+			return strconv.AppendBool(dst, v.Bool()), nil
+		}
 	case plain && f.Type == onto.Int && elem.Kind() >= reflect.Int && elem.Kind() <= reflect.Int64:
-		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return strconv.AppendInt(dst, v.Int(), 10), nil }
+		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) {
+			return strconv.AppendInt(dst, v.Int(), 10), nil
+		}
 	case plain && elem.Kind() == reflect.Float64:
 		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return codec.AppendFloat(dst, v.Float()) }
 	}
