@@ -60,3 +60,11 @@ func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
 	t.Run("migrated", func(t *testing.T) { facttest.RunMigrated(t, size, open) })
 	t.Run("imported", func(t *testing.T) { facttest.RunImported(t, size, open) })
 }
+
+// The rows of tables say the same at every time, in every order and however they are
+// divided among files.
+func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
+	facttest.RunRows(t, sized(t, 10, facttest.Size{Facts: 8, Points: 2, Seed: 50_001}), func(t *testing.T) backend.Backend {
+		return openTrusted(t, memory.New(nil), 0)
+	})
+}
