@@ -64,3 +64,10 @@ func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
 	size.Facts, size.Points = 12, 5
 	t.Run("some orders", func(t *testing.T) { onFactBackends(t, size, facttest.RunRows) })
 }
+
+// A subject that is brought back is what it was, and nothing else has changed.
+func TestSubjectsAreBroughtBack(t *testing.T) {
+	size := sized(t, 20)
+	size.Facts = 25
+	onFactBackends(t, size, facttest.RunUndo)
+}

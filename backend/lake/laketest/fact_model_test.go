@@ -68,3 +68,10 @@ func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
 		return openTrusted(t, memory.New(nil), 0)
 	})
 }
+
+// A subject that is brought back is what it was, and nothing else has changed.
+func TestSubjectsAreBroughtBack(t *testing.T) {
+	facttest.RunUndo(t, sized(t, 10, facttest.Size{Facts: 20, Points: 5, Seed: 60_001}), func(t *testing.T) backend.Backend {
+		return openTrusted(t, memory.New(nil), 0)
+	})
+}
