@@ -35,8 +35,10 @@ import (
 // import that is refused. In a later import it is a correction, and the one that came last
 // speaks.
 //
-// This is about rows. A fact that was asserted otherwise speaks in place of the rows that
-// the store has by then, for all the time that it holds.
+// This is about rows, of imports that follow one another: an import knows the rows that
+// the store has when it begins to read. A fact that was asserted otherwise speaks in place
+// of the rows that the store has by then, for all the time that it holds. A row that comes
+// late ends where a known fact begins, also if that one has an end or was revoked.
 type Rows struct {
 	Subject string // the column that names the subject
 
