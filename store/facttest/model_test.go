@@ -56,11 +56,12 @@ func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
 // The rows of tables say the same at every time, in every order and however they are
 // divided among files.
 func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
-	size := sized(t, 40)
+	size := sized(t, 60)
 	size.Facts, size.Points = 4, 0
 	t.Run("every order", func(t *testing.T) {
 		facttest.RunRows(t, size, func(*testing.T) backend.Backend { return memory.New(nil).Open() })
 	})
+	size = sized(t, 40)
 	size.Facts, size.Points = 12, 5
 	t.Run("some orders", func(t *testing.T) { onFactBackends(t, size, facttest.RunRows) })
 }

@@ -98,9 +98,9 @@ type rowSource struct {
 	check    func(thing any) error                                  // what the store says about a record; asked if bad rows are left out
 	believed func(subjects []string) iter.Seq2[onto.Version, error] // what the store believes of them; nil if it has no facts of the type
 
-	batch   []tableRow // read, and not passed on
-	ended   error      // of the table
-	known   map[string][]knownFact
+	batch   []tableRow                    // read, and not passed on
+	ended   error                         // of the table
+	known   map[onto.Identity][]knownFact // by the attribute that they are on
 	told    *told
 	records []record // of the row that was taken last
 	row     int64    // its number
@@ -193,7 +193,7 @@ func (s *rowSource) fill() error {
 	if len(s.batch) == 0 {
 		return s.ended
 	}
-	s.known = map[string][]knownFact{}
+	s.known = map[onto.Identity][]knownFact{}
 	if s.believed == nil {
 		return nil
 	}
@@ -213,7 +213,8 @@ func (s *rowSource) fill() error {
 			return err
 		}
 		field, _ := s.schema.Attribute(f.Attribute)
-		s.known[f.Subject] = append(s.known[f.Subject], knownFact{f, v.Fields, codec.Find(v.Fields, []string{field.Name})})
+		on := attributeOf(f.Subject, f.Attribute)
+		s.known[on] = append(s.known[on], knownFact{f, v.Fields, codec.Find(v.Fields, []string{field.Name})})
 	}
 	return nil
 }
@@ -274,9 +275,10 @@ func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value
 	always := !f.Many && s.From == "" && s.Since.IsZero() // in place of what is known of any time
 	var known []*knownFact                                // what it depends on
 	until := next                                         // from when on something else is known
-	for i := range s.known[row.subject] {
-		k := &s.known[row.subject][i]
-		if k.Attribute != attribute || f.Many && !bytes.Equal(k.value, value) {
+	all := s.known[attributeOf(row.subject, attribute)]
+	for i := range all {
+		k := &all[i]
+		if f.Many && !bytes.Equal(k.value, value) {
 			continue
 		}
 		known = append(known, k)
@@ -298,6 +300,11 @@ func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value
 	rec.id = onto.FactID(s.schema.Name, row.subject, attribute, newRowID(row, attribute, value, known))
 	rec.fields = s.fields(row, f, value, until)
 	return rec
+}
+
+// attributeOf names an attribute of a subject.
+func attributeOf(subject, attribute string) onto.Identity {
+	return onto.Identity{Left: subject, Right: attribute}
 }
 
 // holding is one of the facts that holds at a time; nil if none does.
