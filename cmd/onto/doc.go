@@ -35,6 +35,7 @@
 //	onto migrate --schema schema.yaml               change types; planned first, with a token
 //	onto schema drop entity Customer                end a type; planned first, with a token
 //	onto revert --commit 12                         undo; shown first
+//	onto revert --subject Customer c1 --since 12    the same of all about one subject
 //	onto events emit --type OrderPaid               an event for handlers
 //	onto events handle --handler mail --type OrderPaid -- ./send-mail    and a handler
 //	onto events dead-letters                        what handlers have given up

@@ -139,11 +139,15 @@ func NewDifference(c onto.Change) Difference {
 // RevertPlan is what a revert is about. Its changes follow, and then a [RevertCount].
 type RevertPlan struct {
 	Head    int64   `json:"head_commit_id"`
-	Commits []int64 `json:"commit_ids"` // that are undone; empty for a return to a moment
+	To      *int64  `json:"to_commit_id,omitempty"` // as of which commit it would be; absent if commits are undone
+	Commits []int64 `json:"commit_ids"`             // that are undone
 }
 
-// NewRevertPlan describes what a revert is about.
-func NewRevertPlan(p store.RevertPlan) RevertPlan { return RevertPlan{p.Head, orEmpty(p.Commits)} }
+// NewRevertPlan describes what a revert is about, and the commit that it goes back to if
+// it is about a moment.
+func NewRevertPlan(p store.RevertPlan, to *int64) RevertPlan {
+	return RevertPlan{p.Head, to, orEmpty(p.Commits)}
+}
 
 // RevertCount is how much a revert would change.
 type RevertCount struct {
