@@ -49,15 +49,16 @@ func (b *Bus) CountDeadLetters(ctx context.Context, q *backend.DeadLetterQuery) 
 	return n, nil
 }
 
-// Namespaces returns what there is in each namespace, by name.
+// Namespaces returns what there is in each namespace, by name. A session is dead after
+// [Options].SessionTTL.
 func (b *Bus) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
-	return b.port.Namespaces(ctx)
+	return b.port.Namespaces(ctx, b.o.SessionTTL)
 }
 
 // Namespace returns what there is in a namespace. It fails with NotFound if there is
 // nothing.
 func (b *Bus) Namespace(ctx context.Context, name string) (backend.Namespace, error) {
-	list, err := b.port.Namespaces(ctx)
+	list, err := b.Namespaces(ctx)
 	if err != nil {
 		return backend.Namespace{}, err
 	}
@@ -74,9 +75,6 @@ func (b *Bus) Namespace(ctx context.Context, name string) (backend.Namespace, er
 	}
 	return backend.Namespace{}, e.WithHint("there are %s", strings.Join(names, ", ")).WithCommand("events", "list-namespaces")
 }
-
-// Dead reports whether a session is dead after Options.SessionTTL, see [onto.Session.Dead].
-func (b *Bus) Dead(s onto.Session) bool { return s.Dead(b.o.Now(), b.o.SessionTTL) }
 
 // Clean plans the removal of old events, and applies it if asked, see [backend.Bus].Clean.
 func (b *Bus) Clean(ctx context.Context, c *backend.Cleaning, progress func(done, total int64)) (backend.CleanPlan, error) {

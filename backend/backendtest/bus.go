@@ -229,7 +229,7 @@ func (s *busStory) state() []string {
 	s.Helper()
 	lines := list(s.story, s.Events(s.ctx, &backend.EventQuery{}), showState)
 	lines = append(lines, list(s.story, s.DeadLetters(s.ctx, &backend.DeadLetterQuery{Resolved: true}), showLetter)...)
-	spaces, err := s.Namespaces(s.ctx)
+	spaces, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	for _, n := range spaces {
 		lines = append(lines, showNamespace(n))
@@ -280,7 +280,7 @@ func (s *busStory) letters(q backend.DeadLetterQuery) []string {
 // spaces formats the namespaces.
 func (s *busStory) spaces() []string {
 	s.Helper()
-	list, err := s.Namespaces(s.ctx)
+	list, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	var lines []string
 	for _, n := range list {

@@ -27,7 +27,7 @@ func (s *busStory) calls(ctx context.Context, c onto.Claim) map[string]error {
 	_, errs["Claim"] = s.Claim(ctx, request("new", 9, "paid"))
 	_, errs["Settle"] = s.Settle(ctx, []backend.Settlement{settling(backend.Bury, c)})
 	_, errs["Beat"] = s.Beat(ctx, alive("new", c))
-	_, errs["Namespaces"] = s.Namespaces(ctx)
+	_, errs["Namespaces"] = s.Namespaces(ctx, sessionTTL)
 	_, errs["Clean"] = s.Clean(ctx, &backend.Cleaning{Before: s.now().Add(1 << 40), Unhandled: true, Apply: true}, nil)
 	_, errs["Events"] = collect(s.Events(ctx, &backend.EventQuery{}), showState)
 	_, errs["DeadLetters"] = collect(s.DeadLetters(ctx, &backend.DeadLetterQuery{}), showLetter)

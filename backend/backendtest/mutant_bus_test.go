@@ -154,6 +154,10 @@ func busMutants() []mutant {
 				return lost, err
 			}
 		})},
+		{"dead sessions count as alive", "bus traffic", onBus(func(b *postman) { b.ttl = func(time.Duration) time.Duration { return 0 } })},
+		{"a session dies too early by a moment", "bus", onBus(func(b *postman) {
+			b.ttl = func(ttl time.Duration) time.Duration { return max(0, ttl-time.Microsecond) }
+		})},
 		{"a beat does not tell what was lost", "bus traffic", onBus(func(b *postman) {
 			b.beat = func(ctx context.Context, beat *backend.Beat) ([]onto.Claim, error) {
 				_, err := b.Bus.Beat(ctx, beat)
@@ -203,6 +207,7 @@ type postman struct {
 	each  func(*onto.Claim) // of a claim
 	show  func(*onto.Event)
 	tidy  func(*backend.Cleaning)
+	ttl   func(time.Duration) time.Duration // of sessions
 
 	emit   func(context.Context, *backend.Emission) ([]onto.Event, error)
 	claim  func(context.Context, *backend.ClaimRequest) (backend.Claimed, error)
@@ -225,6 +230,7 @@ func newPostman(b backend.Backend, p *backendtest.Place, spoil func(*postman)) *
 	m.meant = func(_ context.Context, c onto.Claim) onto.Claim { return c }
 	m.edit, m.each, m.show, m.tidy = func(*backend.Settlement) {}, func(*onto.Claim) {}, func(*onto.Event) {}, func(*backend.Cleaning) {}
 	m.draft = func(_ context.Context, d *backend.Draft, send sending) (result, error) { return send(d) }
+	m.ttl = func(ttl time.Duration) time.Duration { return ttl }
 	spoil(m)
 	return m
 }
@@ -266,6 +272,10 @@ func (b *postman) Clean(ctx context.Context, c *backend.Cleaning, progress func(
 	edited := *c
 	b.tidy(&edited)
 	return b.Bus.Clean(ctx, &edited, progress)
+}
+
+func (b *postman) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.Namespace, error) {
+	return b.Bus.Namespaces(ctx, b.ttl(ttl))
 }
 
 func (b *postman) Events(ctx context.Context, q *backend.EventQuery) iter.Seq2[backend.EventState, error] {
