@@ -55,7 +55,7 @@ type Backend interface {
 	// which ignores those that are not held or not at From. Events are emitted in their
 	// order, in the commit; without a commit only if there are acks, riding in none. A
 	// repeated key emits nothing. A backend that is no [Bus] refuses drafts with events
-	// or acks, and one without [Positions] those with an Advance, with Unsupported.
+	// or acks, and one without [Positions] those with an Advance, with UnsupportedOperation.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory. Draft.Writes

@@ -27,7 +27,7 @@ const (
 // exitOf is the table from code to exit status.
 func exitOf(code onto.Code) int {
 	switch code {
-	case onto.Invalid, onto.TooLarge:
+	case onto.Invalid, onto.TooLarge, onto.UnsupportedOperation:
 		return ExitUsage
 	case onto.SchemaOutdated, onto.MigrationToken, document.CheckFailed:
 		return ExitMismatch
