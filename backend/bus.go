@@ -68,6 +68,10 @@ type Bus interface {
 	// [onto.Session.Dead] says of ttl; with a ttl of 0 none is.
 	Namespaces(ctx context.Context, ttl time.Duration) ([]Namespace, error)
 
+	// Types returns the types of the events that were ever emitted in a namespace, sorted: also
+	// those of which no event is left. It does not look at every event.
+	Types(ctx context.Context, namespace string) ([]string, error)
+
 	// Clean plans the removal of events that are older than a time, with their claims,
 	// and applies it if asked. Events that have a claim that is neither acked nor dead, or
 	// whose type a handler has asked for that has no claim on them, stay unless Cleaning

@@ -97,6 +97,24 @@ func (b *Backend) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.
 	return list, nil
 }
 
+// Types implements [backend.Bus].
+func (b *Backend) Types(ctx context.Context, namespace string) ([]string, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	var list []string
+	for t := range s.bus.types {
+		if t.namespace == namespace {
+			list = append(list, t.typ)
+		}
+	}
+	slices.Sort(list)
+	return list, nil
+}
+
 // names returns the names of the namespaces, sorted.
 func (b *bus) names() []string {
 	names := map[string]bool{}

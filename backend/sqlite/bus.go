@@ -147,6 +147,16 @@ func (b *Backend) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.
 	return list, err
 }
 
+// Types implements [backend.Bus].
+func (b *Backend) Types(ctx context.Context, namespace string) ([]string, error) {
+	var list []string
+	err := b.readBus(ctx, func(r *reading) (err error) {
+		list, err = bus.Types(&r.Moment, namespace)
+		return err
+	})
+	return list, err
+}
+
 // readBus runs f in a read transaction.
 func (b *Backend) readBus(ctx context.Context, f func(r *reading) error) error {
 	return b.reader.read(ctx, f)

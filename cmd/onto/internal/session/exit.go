@@ -88,6 +88,11 @@ func (c *Session) reportJSON(err error) {
 	c.sayJSON(document.Problem{Error: &report})
 }
 
+// Warn reports an error that does not keep a verb from doing what it was asked.
+func (c *Session) Warn(err error) {
+	c.warn(c.JSON, document.CodeOf(err), document.Message(err), onto.HintOf(err))
+}
+
 // warn reports what does not change what the verb did or answered.
 func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint) {
 	hint = c.Place().NameIn(hint)
