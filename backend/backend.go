@@ -257,6 +257,21 @@ type Registration struct {
 	Schemas []onto.Schema
 	Runtime string
 	Reason  string
+	Actor   onto.Actor
+	Comment string
+}
+
+// Origin is what the registration says about the versions that it adds.
+func (r *Registration) Origin() TypeOrigin {
+	return TypeOrigin{r.Runtime, r.Reason, r.Actor, r.Comment}
+}
+
+// TypeOrigin is what is kept with a version of a type about who made it and why.
+type TypeOrigin struct {
+	Runtime string
+	Reason  string
+	Actor   onto.Actor
+	Comment string
 }
 
 // Evolution changes types in the same commit as the writes of its draft. The
@@ -270,7 +285,13 @@ type Evolution struct {
 	End     []EndedType    // types that end
 	Runtime string
 	Reason  string
+	Actor   onto.Actor
+	Comment string
 }
+
+// Origin is what the evolution says about the versions that it adds. Those that end tell it
+// without the reason.
+func (e *Evolution) Origin() TypeOrigin { return TypeOrigin{e.Runtime, e.Reason, e.Actor, e.Comment} }
 
 // NewVersion is a version of a type to be added. Its number is the next one of
 // the type.

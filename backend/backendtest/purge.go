@@ -81,7 +81,7 @@ func endPurges(s *story, of variety) {
 		s.want("operations", s.operations(), "1 0 2 0")
 		s.wantHead(4)
 		s.want("the end", s.endOf(of.Name, 1),
-			`ended at 5 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 5 versions`)
+			`ended at 5 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 5 versions`)
 		s.want("search", s.search(types, *stateOf(of.Kind, of.Name, backend.Head), "fjord"), "")
 		q := *stateOf(onto.KindRelation, tVisit, 3)
 		q.Where = onto.Right("n").IsNull()
@@ -146,9 +146,9 @@ func endPurgesAgain(s *story) {
 	s.want("operations", s.operations(), "0 0 1 1")
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v2 since 3 until 4")
 	s.want("the first end", s.endOf(tCity, 1),
-		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 2 versions`)
+		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 2 versions`)
 	s.want("the second end", s.endOf(tCity, 2),
-		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 1 versions`)
+		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 1 versions`)
 }
 
 func endPurgesMany(s *story) {

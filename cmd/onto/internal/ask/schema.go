@@ -176,7 +176,9 @@ func SchemaHistory(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history --type T",
 		Short: "List the versions of a type",
-		Long:  "List the versions of a type, oldest first: when each was registered, by which\nrun of a program, and why.",
+		Long: `List the versions of a type, oldest first: when each was registered, by which run of
+a program, on whose behalf and why; and for a type that has ended, the same of its end.
+A migration or a drop that had nothing to write made no commit: it is found here.`,
 		Example: `  onto schema history --type Customer
   onto schema history --kind relation --type Subscription --json`,
 		Args: session.ArgCount(0),
@@ -201,7 +203,7 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 		if err != nil {
 			return err
 		}
-		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "actor", "comment", "since", "upgrader", "end"),
 			document.NewSchemaVersion, schemaCells)
 		for _, v := range versions {
 			if err := out.Add(v); err != nil {
@@ -215,6 +217,18 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	return []string{
 		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
-		strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), document.EndText(v.End),
+		v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), endCell(v.End),
 	}, nil
+}
+
+// endCell says how a type has ended, on whose behalf and why.
+func endCell(e *onto.End) string {
+	text := document.EndText(e)
+	if e != nil && e.Actor != (onto.Actor{}) {
+		text += " for " + e.Actor.String()
+	}
+	if e != nil && e.Comment != "" {
+		text += ": " + e.Comment
+	}
+	return text
 }
