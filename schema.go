@@ -104,6 +104,16 @@ type End struct {
 	Runtime   string    `json:"runtime,omitempty"`
 	Actor     Actor     `json:"actor,omitzero"` // on whose behalf
 	Comment   string    `json:"comment,omitempty"`
+	Purge     Purge     `json:"purge,omitzero"` // zero if it was not purged
+}
+
+// Purge tells how the history of a type was removed for good: with its end or later.
+type Purge struct {
+	Versions int64     `json:"versions"` // how many were removed
+	Time     time.Time `json:"time"`
+	Runtime  string    `json:"runtime,omitempty"`
+	Actor    Actor     `json:"actor,omitzero"` // on whose behalf
+	Comment  string    `json:"comment,omitempty"`
 }
 
 // TypeName returns the type that the schema describes.

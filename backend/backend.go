@@ -16,6 +16,8 @@ import (
 	"errors"
 	"iter"
 
+	"time"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 )
@@ -287,6 +289,12 @@ type Evolution struct {
 	Reason  string
 	Actor   onto.Actor
 	Comment string
+}
+
+// Purge is the record of a purge of a number of versions at a time, which is kept with the end
+// of their type.
+func (e *Evolution) Purge(versions int64, at time.Time) onto.Purge {
+	return onto.Purge{Versions: versions, Time: at, Runtime: e.Runtime, Actor: e.Actor, Comment: e.Comment}
 }
 
 // Origin is what the evolution says about the versions that it adds. Those that end tell it

@@ -26,6 +26,7 @@ func endStories() []tale {
 		{"a type is purged when it is renamed", cities().of(endPurgesRenamed)},
 		{"a type of facts is purged when it is renamed", claims().of(endPurgesRenamed)},
 		{"a type is purged that had ended before", endPurgesAgain},
+		{"a purge tells who, when and why", endPurgesTells},
 		{"many rows are purged", endPurgesMany},
 	}
 }

@@ -294,8 +294,12 @@ func showSchema(v onto.SchemaVersion) string {
 }
 
 func showEnd(e onto.End) string {
-	return fmt.Sprintf("ended at %d on %s by %q for %q: %q, renamed to %q, purged %v with %d versions",
+	line := fmt.Sprintf("ended at %d on %s by %q for %q: %q, renamed to %q, purged %v with %d versions",
 		e.Commit, codec.FormatTime(e.Time), e.Runtime, e.Actor, e.Comment, e.RenamedTo, e.Purged, e.Versions)
+	if p := e.Purge; p != (onto.Purge{}) {
+		line += fmt.Sprintf("; %d of them on %s by %q for %q: %q", p.Versions, codec.FormatTime(p.Time), p.Runtime, p.Actor, p.Comment)
+	}
+	return line
 }
 
 func showLease(l onto.Lease) string {

@@ -48,8 +48,11 @@ func (l *log) end(t backend.EndedType, by *backend.Evolution, now time.Time) err
 		v.End = &onto.End{Commit: l.head() + 1, RenamedTo: t.RenamedTo, Time: now, Runtime: by.Runtime, Actor: by.Actor, Comment: by.Comment}
 	}
 	if t.Purge {
-		v.End.Purged = true
-		v.End.Versions += l.purge(t.TypeName())
+		versions := l.purge(t.TypeName())
+		v.End.Versions += versions
+		if !v.End.Purged {
+			v.End.Purged, v.End.Purge = true, by.Purge(versions, now)
+		}
 	}
 	return nil
 }

@@ -109,7 +109,11 @@ func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
 	}
 	if t.Purge && !slices.Contains(c.purged, t.TypeName()) {
 		c.purged = append(c.purged, t.TypeName())
-		end.Versions += r.count(t.TypeName())
+		versions := r.count(t.TypeName())
+		end.Versions += versions
+		if before == nil || !before.Purged { // a further one has nothing to remove
+			end.Purge = by.Purge(versions, r.now)
+		}
 	}
 	return &end
 }

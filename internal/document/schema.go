@@ -72,6 +72,17 @@ type SchemaVersion struct {
 	EndRuntime *string `json:"end_runtime_id"`
 	EndActor   *string `json:"end_actor"`
 	EndComment *string `json:"end_comment"`
+
+	Purge *Purge `json:"purge"` // null if it was not purged
+}
+
+// Purge tells how the history of a type was removed.
+type Purge struct {
+	PurgedAt  string  `json:"purged_at"`
+	Versions  int64   `json:"versions"`
+	RuntimeID *string `json:"runtime_id"`
+	Actor     *string `json:"actor"`
+	Comment   *string `json:"comment"`
 }
 
 // NewSchemaVersion tells when a version of a type was registered.
@@ -85,6 +96,9 @@ func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
 	if e := v.End; e != nil {
 		at := codec.FormatTime(e.Time)
 		doc.EndedAt, doc.EndRuntime, doc.EndActor, doc.EndComment = &at, OrNull(e.Runtime), OrNull(e.Actor.String()), OrNull(e.Comment)
+		if p := e.Purge; p != (onto.Purge{}) {
+			doc.Purge = &Purge{codec.FormatTime(p.Time), p.Versions, OrNull(p.Runtime), OrNull(p.Actor.String()), OrNull(p.Comment)}
+		}
 	}
 	return doc
 }

@@ -118,7 +118,7 @@ func (e *SchemaEntry) check() error {
 		return fmt.Errorf("it has a version %d", e.Version)
 	case !inRange(e.Since):
 		return fmt.Errorf("version %d begins with commit %d", e.Version, e.Since)
-	case e.End != nil && !inRange(e.End.Commit, e.End.Versions):
+	case e.End != nil && !inRange(e.End.Commit, e.End.Versions, e.End.Purge.Versions):
 		return fmt.Errorf("version %d ended with commit %d, and %d versions of it", e.Version, e.End.Commit, e.End.Versions)
 	case !canonical(e.Schema) || e.Flags != nil && !canonical(e.Flags):
 		return fmt.Errorf("version %d has a schema that no writer stores", e.Version)

@@ -221,14 +221,32 @@ func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	}, nil
 }
 
-// endCell says how a type has ended, on whose behalf and why.
+// endCell says how a type has ended, on whose behalf and why, and the same of its purge.
 func endCell(e *onto.End) string {
-	text := document.EndText(e)
-	if e != nil && e.Actor != (onto.Actor{}) {
-		text += " for " + e.Actor.String()
+	if e == nil {
+		return ""
 	}
-	if e != nil && e.Comment != "" {
-		text += ": " + e.Comment
+	text := document.EndText(e)
+	p := &e.Purge
+	if *p != (onto.Purge{}) && !p.Time.Equal(e.Time) { // it was purged later
+		text = document.EndText(&onto.End{Commit: e.Commit, RenamedTo: e.RenamedTo})
+	}
+	text += whoAndWhy(e.Actor, e.Comment)
+	switch {
+	case *p == (onto.Purge{}):
+		return text
+	case p.Time.Equal(e.Time):
+		return text + "; " + terminal.Count(p.Versions, "version was", "versions were") + " purged"
+	}
+	return text + "; " + terminal.Count(p.Versions, "version was", "versions were") + " purged at " + terminal.Time(p.Time) + whoAndWhy(p.Actor, p.Comment)
+}
+
+func whoAndWhy(actor onto.Actor, comment string) (text string) {
+	if actor != (onto.Actor{}) {
+		text = " for " + actor.String()
+	}
+	if comment != "" {
+		text += ": " + comment
 	}
 	return text
 }
