@@ -43,6 +43,11 @@ func archiveMutants() []mutant {
 		{"upgraders are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Upgrader = nil })},
 		{"ends are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.End = nil })},
 		{"who made types is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Actor = onto.Actor{} })},
+		{"who purged a type is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) {
+			if v.End != nil {
+				v.End.Purge = onto.Purge{}
+			}
+		})},
 		{"why types were made is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Comment = "" })},
 		{"types begin with their part", "archive copies", editingTypes(func(since int64, v *onto.SchemaVersion) { v.Since = max(v.Since, since+1) })},
 		{"flags are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Schema = unflagged(v.Schema) })},

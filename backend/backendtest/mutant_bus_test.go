@@ -168,6 +168,19 @@ func busMutants() []mutant {
 		{"cleaning removes too much by a moment", "bus traffic", onBus(func(b *postman) {
 			b.tidy = func(c *backend.Cleaning) { c.Before = c.Before.Add(time.Microsecond) }
 		})},
+		{"types of removed events are forgotten", "bus", onBus(func(b *postman) {
+			b.types = func(ctx context.Context, namespace string) (left []string, err error) {
+				list, err := b.Bus.Namespaces(ctx, 0)
+				for _, n := range list {
+					for _, t := range n.Types {
+						if n.Name == namespace {
+							left = append(left, t.Name)
+						}
+					}
+				}
+				return left, err
+			}
+		})},
 		{"cleaning forgets nothing", "bus traffic", onBus(func(b *postman) { b.tidy = func(c *backend.Cleaning) { c.Forget = nil } })},
 		{"a plan is applied", "bus traffic", onBus(func(b *postman) { b.tidy = func(c *backend.Cleaning) { c.Apply = true } })},
 		{"the write lease stops claims", "bus", onBus(func(b *postman) {
@@ -208,6 +221,7 @@ type postman struct {
 	show  func(*onto.Event)
 	tidy  func(*backend.Cleaning)
 	ttl   func(time.Duration) time.Duration // of sessions
+	types func(context.Context, string) ([]string, error)
 
 	emit   func(context.Context, *backend.Emission) ([]onto.Event, error)
 	claim  func(context.Context, *backend.ClaimRequest) (backend.Claimed, error)
@@ -226,7 +240,7 @@ func onBus(spoil func(*postman)) planting {
 
 func newPostman(b backend.Backend, p *backendtest.Place, spoil func(*postman)) *postman {
 	bus, _ := backend.As[backend.Bus](b)
-	m := &postman{through: through{b}, Bus: bus, place: p, emit: bus.Emit, claim: bus.Claim, settle: bus.Settle, beat: bus.Beat}
+	m := &postman{through: through{b}, Bus: bus, place: p, emit: bus.Emit, claim: bus.Claim, settle: bus.Settle, beat: bus.Beat, types: bus.Types}
 	m.meant = func(_ context.Context, c onto.Claim) onto.Claim { return c }
 	m.edit, m.each, m.show, m.tidy = func(*backend.Settlement) {}, func(*onto.Claim) {}, func(*onto.Event) {}, func(*backend.Cleaning) {}
 	m.draft = func(_ context.Context, d *backend.Draft, send sending) (result, error) { return send(d) }
@@ -272,6 +286,10 @@ func (b *postman) Clean(ctx context.Context, c *backend.Cleaning, progress func(
 	edited := *c
 	b.tidy(&edited)
 	return b.Bus.Clean(ctx, &edited, progress)
+}
+
+func (b *postman) Types(ctx context.Context, namespace string) ([]string, error) {
+	return b.types(ctx, namespace)
 }
 
 func (b *postman) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.Namespace, error) {
