@@ -114,12 +114,12 @@
 //
 //	0  success, also when nothing changed or the output is not read any more
 //	1  anything without a status of its own
-//	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
+//	2  usage: flags, arguments, JSON, filters, values that do not fit the schema, or a verb
+//	   that this kind of storage cannot do
 //	3  a check found errors, a type is stored differently, or a token is stale
 //	4  execution failed: interrupted by a signal, an upgrader failed, or the command of
 //	   a handler did
-//	5  the storage: missing, of another program, damaged, locked, full or read-only, or it
-//	   cannot do this
+//	5  the storage: missing, of another program, damaged, locked, full or read-only
 //	6  conflict: an expectation or an import's precondition did not hold, or an
 //	   idempotency key was reused
 //	7  refused: it would destroy something and was not told to

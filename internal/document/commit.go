@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store"
 )
@@ -60,19 +61,26 @@ type Examined struct {
 	SignatureRef   *string      `json:"signature_ref"`
 	IdempotencyKey *string      `json:"idempotency_key"`
 	Changes        []Change     `json:"changes"`
-	Events         []EventState `json:"events"` // that ride in it
+	Events         []EventState `json:"events"`         // that ride in it
+	EventsRemoved  int          `json:"events_removed"` // others that were emitted with it
 }
 
 // NewExamined describes a commit, without changes and events so far.
 func NewExamined(c onto.Commit) Examined {
 	doc := Examined{
 		Commit: NewCommit(c), SignatureRef: OrNull(c.Signature),
-		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{},
+		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{}, EventsRemoved: c.Events,
 	}
 	if c.Causation != 0 {
 		doc.CausationID = &c.Causation
 	}
 	return doc
+}
+
+// AddEvent adds an event that rides in the commit.
+func (e *Examined) AddEvent(state backend.EventState) {
+	e.Events = append(e.Events, NewEventState(state))
+	e.EventsRemoved = max(0, e.EventsRemoved-1)
 }
 
 // Result is the result of a commit.
