@@ -55,8 +55,8 @@ const (
 
 // Actor is who made a commit. The zero Actor means that no actor was named.
 type Actor struct {
-	Kind ActorKind
-	ID   string
+	Kind ActorKind `json:"kind"`
+	ID   string    `json:"id"`
 }
 
 // Operator names a person.

@@ -54,6 +54,9 @@ const (
 	CopyUnfinished Code = "copy_unfinished"
 	// Unsupported: the storage has a format this program does not read.
 	Unsupported Code = "unsupported"
+	// UnsupportedOperation: the kind of storage, or the program, cannot do what was asked.
+	// It is a mistake of the caller: nothing is wrong with the storage.
+	UnsupportedOperation Code = "unsupported_operation"
 	// Corrupt: the storage is damaged.
 	Corrupt Code = "corrupt"
 	// ReadOnly: the storage cannot be written.
@@ -72,7 +75,7 @@ const (
 func Codes() []Code {
 	return []Code{
 		Invalid, NotFound, Conflict, HeadMismatch, VersionMismatch, Stale, IdempotencyConflict,
-		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, CopyUnfinished, Unsupported, Corrupt,
+		SchemaOutdated, MigrationToken, UpgraderMissing, UpgraderFailed, LockContention, LeaseExpired, EventLoopLimit, Refused, TooLarge, Uninitialized, CopyUnfinished, Unsupported, UnsupportedOperation, Corrupt,
 		ReadOnly, Full, OutcomeUnknown, Unavailable, Closed,
 	}
 }

@@ -32,6 +32,8 @@ type SchemaVersion struct {
 	Created time.Time
 	Runtime string
 	Reason  string // initial, migration, bootstrap
+	Actor   Actor  // on whose behalf; the zero Actor if that was not said
+	Comment string // why, in the words of those who did it; "" for none
 
 	Since    int64           // the first commit that can hold rows of it
 	Upgrader *StoredUpgrader // how fields of the previous version become this one's; nil if unknown
@@ -61,6 +63,18 @@ type End struct {
 	Versions  int64     `json:"versions,omitempty"`   // how many versions were purged
 	Time      time.Time `json:"time"`
 	Runtime   string    `json:"runtime,omitempty"`
+	Actor     Actor     `json:"actor,omitzero"` // on whose behalf
+	Comment   string    `json:"comment,omitempty"`
+	Purge     Purge     `json:"purge,omitzero"` // zero if it was not purged
+}
+
+// Purge tells how the history of a type was removed for good: with its end or later.
+type Purge struct {
+	Versions int64     `json:"versions"` // how many were removed
+	Time     time.Time `json:"time"`
+	Runtime  string    `json:"runtime,omitempty"`
+	Actor    Actor     `json:"actor,omitzero"` // on whose behalf
+	Comment  string    `json:"comment,omitempty"`
 }
 
 // TypeName returns the type that the schema describes.

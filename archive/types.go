@@ -97,6 +97,9 @@ func row(v *onto.SchemaVersion) []byte {
 	b.time(v.Created)
 	b.text(v.Runtime)
 	b.text(v.Reason)
+	b.text(string(v.Actor.Kind))
+	b.text(v.Actor.ID)
+	b.text(v.Comment)
 	b.text(document(v.Upgrader))
 	b.text(document(v.End))
 	return b

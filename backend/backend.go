@@ -16,6 +16,8 @@ import (
 	"errors"
 	"iter"
 
+	"time"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
 )
@@ -55,7 +57,7 @@ type Backend interface {
 	// which ignores those that are not held or not at From. Events are emitted in their
 	// order, in the commit; without a commit only if there are acks, riding in none. A
 	// repeated key emits nothing. A backend that is no [Bus] refuses drafts with events
-	// or acks, and one without [Positions] those with an Advance, with Unsupported.
+	// or acks, and one without [Positions] those with an Advance, with UnsupportedOperation.
 	Append(ctx context.Context, d *Draft) (onto.Result, error)
 
 	// AppendStream does the same for writes that need not fit in memory. Draft.Writes
@@ -259,6 +261,21 @@ type Registration struct {
 	Schemas []onto.Schema
 	Runtime string
 	Reason  string
+	Actor   onto.Actor
+	Comment string
+}
+
+// Origin is what the registration says about the versions that it adds.
+func (r *Registration) Origin() TypeOrigin {
+	return TypeOrigin{r.Runtime, r.Reason, r.Actor, r.Comment}
+}
+
+// TypeOrigin is what is kept with a version of a type about who made it and why.
+type TypeOrigin struct {
+	Runtime string
+	Reason  string
+	Actor   onto.Actor
+	Comment string
 }
 
 // Evolution changes types in the same commit as the writes of its draft. The
@@ -272,7 +289,19 @@ type Evolution struct {
 	End     []EndedType    // types that end
 	Runtime string
 	Reason  string
+	Actor   onto.Actor
+	Comment string
 }
+
+// Purge is the record of a purge of a number of versions at a time, which is kept with the end
+// of their type.
+func (e *Evolution) Purge(versions int64, at time.Time) onto.Purge {
+	return onto.Purge{Versions: versions, Time: at, Runtime: e.Runtime, Actor: e.Actor, Comment: e.Comment}
+}
+
+// Origin is what the evolution says about the versions that it adds. Those that end tell it
+// without the reason.
+func (e *Evolution) Origin() TypeOrigin { return TypeOrigin{e.Runtime, e.Reason, e.Actor, e.Comment} }
 
 // NewVersion is a version of a type to be added. Its number is the next one of
 // the type.

@@ -53,7 +53,8 @@ type Bus interface {
 	// Beat says that a session is alive, extends the leases of claims to Lease from now,
 	// and returns those that are not held any more. A claim that was available later than
 	// now, since the clock went back, is available since now. Ending a session removes it,
-	// and does nothing with claims.
+	// and does nothing with claims. One that gives no further sign of life stays until it
+	// is ended by its ID, and beats that come late make it alive again.
 	Beat(ctx context.Context, b *Beat) (lost []onto.Claim, err error)
 
 	// Events yields events in the order of claims.
@@ -62,9 +63,14 @@ type Bus interface {
 	// DeadLetters yields dead letters, oldest first.
 	DeadLetters(ctx context.Context, q *DeadLetterQuery) iter.Seq2[onto.DeadLetter, error]
 
-	// Namespaces returns the namespaces that have events, dead letters, sessions,
-	// handlers or schedules, by name.
-	Namespaces(ctx context.Context) ([]Namespace, error)
+	// Namespaces returns the namespaces that have events, dead letters, sessions, dead or
+	// alive, handlers or schedules, by name. A session is dead, by the backend's clock, as
+	// [onto.Session.Dead] says of ttl; with a ttl of 0 none is.
+	Namespaces(ctx context.Context, ttl time.Duration) ([]Namespace, error)
+
+	// Types returns the types of the events that were ever emitted in a namespace, sorted: also
+	// those of which no event is left. It does not look at every event.
+	Types(ctx context.Context, namespace string) ([]string, error)
 
 	// Clean plans the removal of events that are older than a time, with their claims,
 	// and applies it if asked. Events that have a claim that is neither acked nor dead, or
@@ -195,10 +201,20 @@ type Namespace struct {
 	Name        string
 	Events      int64
 	DeadLetters int64          // unresolved
-	Sessions    []onto.Session // by ID
+	Sessions    []onto.Session // those that are alive, by ID
+	Dead        []onto.Session // those that have ended without saying so, by ID
 	Handlers    []HandlerState // by name
 	Types       []TypeState    // of events, by name
 	Schedules   []Tick         // the last tick of each, by name
+}
+
+// AddSession adds a session to those that are alive, or to those that are dead.
+func (n *Namespace) AddSession(s onto.Session, now time.Time, ttl time.Duration) {
+	if ttl > 0 && s.Dead(now, ttl) {
+		n.Dead = append(n.Dead, s)
+	} else {
+		n.Sessions = append(n.Sessions, s)
+	}
 }
 
 // HandlerState is what there is for a handler.

@@ -70,13 +70,13 @@ type Bus struct {
 	named   atomic.Bool // a Run with the session of Options is under way
 }
 
-// Open returns the bus of a store, which stays open. It fails with Unsupported if the
+// Open returns the bus of a store, which stays open. It fails with UnsupportedOperation if the
 // store's backend keeps no events.
 func Open(s *store.Store, o *Options) (*Bus, error) {
 	b := &Bus{s: s}
 	var ok bool
 	if b.port, ok = backend.As[backend.Bus](s.Backend()); !ok {
-		return nil, onto.Errorf(onto.Unsupported, "this storage keeps no events").
+		return nil, onto.Errorf(onto.UnsupportedOperation, "this storage keeps no events").
 			WithHint("use a SQLite file for a program that emits or handles events")
 	}
 	b.watcher, _ = backend.As[backend.Watcher](s.Backend())

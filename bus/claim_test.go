@@ -270,9 +270,6 @@ func TestSession(t *testing.T) {
 			if text := string(n.Sessions[0].Metadata); !strings.Contains(text, `"handlers":["h"]`) || !strings.Contains(text, `"pid":`) || !strings.Contains(text, `"version":"1.2"`) {
 				t.Errorf("the session says %s", text)
 			}
-			if w.b.Dead(n.Sessions[0]) || !w.b.Dead(onto.Session{Beat: time.Now().Add(-2 * time.Minute)}) {
-				t.Error("the living and the dead are confused")
-			}
 			if err := w.b.Run(ctx, bus.On("other", nothing)); onto.CodeOf(err) != onto.Invalid {
 				t.Errorf("a second run of the session: %v", err)
 			}

@@ -2,11 +2,14 @@ package bus
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/suggest"
 )
 
 // Events yields events in the order in which they are claimed. A nil query asks for those
@@ -49,15 +52,16 @@ func (b *Bus) CountDeadLetters(ctx context.Context, q *backend.DeadLetterQuery) 
 	return n, nil
 }
 
-// Namespaces returns what there is in each namespace, by name.
+// Namespaces returns what there is in each namespace, by name. A session is dead after
+// [Options].SessionTTL.
 func (b *Bus) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
-	return b.port.Namespaces(ctx)
+	return b.port.Namespaces(ctx, b.o.SessionTTL)
 }
 
 // Namespace returns what there is in a namespace. It fails with NotFound if there is
 // nothing.
 func (b *Bus) Namespace(ctx context.Context, name string) (backend.Namespace, error) {
-	list, err := b.port.Namespaces(ctx)
+	list, err := b.Namespaces(ctx)
 	if err != nil {
 		return backend.Namespace{}, err
 	}
@@ -75,8 +79,31 @@ func (b *Bus) Namespace(ctx context.Context, name string) (backend.Namespace, er
 	return backend.Namespace{}, e.WithHint("there are %s", strings.Join(names, ", ")).WithCommand("events", "list-namespaces")
 }
 
-// Dead reports whether a session is dead after Options.SessionTTL, see [onto.Session.Dead].
-func (b *Bus) Dead(s onto.Session) bool { return s.Dead(b.o.Now(), b.o.SessionTTL) }
+// CheckType fails with NotFound if no event of a type was ever emitted in the namespace of the
+// bus, and names the types that were. A handler of such a type waits for its first event, which
+// may be right: the error is for the operator who has misspelled it.
+func (b *Bus) CheckType(ctx context.Context, typ string) error {
+	known, err := b.port.Types(ctx, b.o.Namespace)
+	if err != nil || slices.Contains(known, typ) {
+		return err
+	}
+	e := onto.Errorf(onto.NotFound, "no event of type %s was ever emitted in namespace %s", typ, b.o.Namespace)
+	if len(known) == 0 {
+		return e.WithHint("no event of any type was: see what other namespaces have").WithCommand("events", "list-namespaces")
+	}
+	list, more := suggest.Nearest(typ, known), ""
+	if n := len(list) - maxNamed; n > 0 {
+		list, more = list[:maxNamed], fmt.Sprintf(" and %d others", n)
+	}
+	text := "events were emitted of " + strings.Join(list, ", ") + more
+	if near := suggest.Name(typ, known); near != "" {
+		text = "did you mean " + near + "? " + text
+	}
+	return e.WithHint("%s", text)
+}
+
+// maxNamed is how many types a hint names.
+const maxNamed = 10
 
 // Clean plans the removal of old events, and applies it if asked, see [backend.Bus].Clean.
 func (b *Bus) Clean(ctx context.Context, c *backend.Cleaning, progress func(done, total int64)) (backend.CleanPlan, error) {

@@ -88,7 +88,7 @@ func TestNoBus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bus.Open(s, nil); onto.CodeOf(err) != onto.Unsupported || onto.HintOf(err).Text == "" {
+	if _, err := bus.Open(s, nil); onto.CodeOf(err) != onto.UnsupportedOperation || onto.HintOf(err).Text == "" {
 		t.Errorf("got %v", err)
 	}
 }

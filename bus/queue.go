@@ -330,7 +330,7 @@ func (r *run) trouble(q *queue, err error) {
 // final reports whether an error of the bus ends a run.
 func final(err error) bool {
 	switch onto.CodeOf(err) {
-	case onto.Invalid, onto.Unsupported, onto.SchemaOutdated, onto.TooLarge, onto.NotFound:
+	case onto.Invalid, onto.Unsupported, onto.UnsupportedOperation, onto.SchemaOutdated, onto.TooLarge, onto.NotFound:
 		return true
 	}
 	return hopeless(err)

@@ -56,19 +56,19 @@ func (r *run) tidy() (plan backend.CleanPlan, err error) {
 			return plan, err
 		}
 	}
-	list, err := r.b.port.Namespaces(r.ctx)
+	list, err := r.b.Namespaces(r.ctx)
 	for _, n := range list {
 		if n.Name == ns {
-			return plan, r.removeDead(n.Sessions, today.Add(-sessionsKept))
+			return plan, r.removeDead(n.Dead, today.Add(-sessionsKept))
 		}
 	}
 	return plan, err
 }
 
-// removeDead removes sessions that have been dead since before a time.
+// removeDead removes those dead sessions that gave their last sign of life before a time.
 func (r *run) removeDead(list []onto.Session, before time.Time) error {
 	for _, s := range list {
-		if !s.Beat.Before(before) || !r.b.Dead(s) {
+		if !s.Beat.Before(before) {
 			continue
 		}
 		if _, err := r.b.port.Beat(r.ctx, &backend.Beat{Session: s, End: true}); err != nil {

@@ -105,7 +105,7 @@ func (r *run) schedules(list []*Schedule) error {
 // fired returns the last tick of each schedule.
 func (r *run) fired() (map[string]time.Time, error) {
 	last := map[string]time.Time{}
-	list, err := r.b.port.Namespaces(r.ctx)
+	list, err := r.b.Namespaces(r.ctx)
 	for _, n := range list {
 		if n.Name == r.b.o.Namespace {
 			for _, t := range n.Schedules {

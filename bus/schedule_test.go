@@ -291,7 +291,7 @@ func TestDeadSessions(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return len(n.Sessions)
+			return len(n.Dead)
 		}
 		w.emit(Ping{1})
 		w.runFor(6*24*time.Hour, bus.On("h", nothing))

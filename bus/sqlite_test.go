@@ -45,6 +45,7 @@ func stories() map[string]func(*testing.T) {
 		"TestConcurrency":                TestConcurrency,
 		"TestDamageEndsRun":              TestDamageEndsRun,
 		"TestDeadSessions":               TestDeadSessions,
+		"TestCheckType":                  TestCheckType,
 		"TestDrain":                      TestDrain,
 		"TestEvery":                      TestEvery,
 		"TestFurtherAcks":                TestFurtherAcks,

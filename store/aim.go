@@ -83,12 +83,14 @@ func (g *target) compare(t *shape.Type, newest, then *onto.Version) error {
 	g.Now, g.Then, g.Blocked = live(newest), live(then), nil
 	g.write = backend.Write{Identity: g.Identity, Op: onto.Delete, SchemaVersion: t.Version}
 	if g.Then != nil {
-		fields := g.Then.Fields
 		if g.Kind == onto.KindFact { // it is believed again as of when it was asserted
-			fields = shape.WithAsserted(g.Then)
+			g.Then = withAsserted(g.Then)
+			if g.Now != nil {
+				g.Now = withAsserted(g.Now)
+			}
 		}
 		var err error
-		if g.write, err = t.Write(g.Identity, fields); err != nil {
+		if g.write, err = t.Write(g.Identity, g.Then.Fields); err != nil {
 			return err
 		}
 	}

@@ -210,6 +210,7 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	if e.change == nil {
 		return onto.Result{}, nil
 	}
+	e.change.Actor, e.change.Comment = draft.Actor, draft.Comment
 	if draft.Comment == "" {
 		draft.Comment = e.comment
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // Blame returns, for each top-level field that an identity has at the head, the
@@ -59,6 +60,7 @@ type blamer struct {
 	version onto.Version // the newest so far, brought to the stage
 	stage   int
 	list    []onto.Blame // of its fields, by name
+	first   bool         // it is an assertion, which does not name its commit as stored
 }
 
 // walk reads the versions of an identity up to the view's moment.
@@ -92,11 +94,22 @@ func (b *blamer) walk(ctx context.Context, id onto.Identity) error {
 		return onto.Errorf(onto.NotFound, "%s was deleted by commit %d", id, b.version.Commit).
 			WithHint("see its versions").WithCommand(logCommand(id)...)
 	}
-	return b.settle(ctx)
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	if b.first {
+		b.list = slices.DeleteFunc(b.list, func(f onto.Blame) bool { return f.Field == onto.FactAsserted })
+	}
+	return nil
 }
 
 // add takes the next version. Fields that it leaves unchanged keep their commit.
 func (b *blamer) add(ctx context.Context, v onto.Version) error {
+	if v.Kind == onto.KindFact && v.Live() && !b.stored {
+		named := shape.WithAsserted(&v) // which later versions only repeat
+		b.first = !bytes.Equal(named, v.Fields)
+		v.Fields = named
+	}
 	members, err := codec.ParseObject(v.Fields)
 	if err != nil {
 		return onto.Errorf(onto.Corrupt, "%s at commit %d: its JSON cannot be read: %w", v.Identity, v.Commit, err).

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // DiffOptions selects changes between two moments, From not after To.
@@ -28,6 +29,9 @@ func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, 
 			return nil, err
 		}
 		changes := c.changes(ctx)
+		if !q.AsStored {
+			changes = differing(changes)
+		}
 		if q.Where == nil {
 			return changes, nil
 		}
@@ -37,6 +41,43 @@ func (s *Store) Diff(ctx context.Context, q DiffOptions) iter.Seq2[onto.Change, 
 		}
 		return matching(changes, where), nil
 	})
+}
+
+// differing yields the changes without those of facts that say the same before and after,
+// see likened.
+func differing(changes iter.Seq2[onto.Change, error]) iter.Seq2[onto.Change, error] {
+	return func(yield func(onto.Change, error) bool) {
+		for c, err := range likened(changes) {
+			if err == nil && c.Kind == onto.KindFact && live(c.Before) != nil && live(c.After) != nil && sameState(c.Before, c.After) {
+				continue
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// likened yields changes with both versions of a fact naming the commit that asserted it.
+// As stored, the first version does not, so it would seem to differ.
+func likened(changes iter.Seq2[onto.Change, error]) iter.Seq2[onto.Change, error] {
+	return func(yield func(onto.Change, error) bool) {
+		for c, err := range changes {
+			if err == nil && c.Kind == onto.KindFact && live(c.Before) != nil && live(c.After) != nil {
+				c.Before, c.After = withAsserted(c.Before), withAsserted(c.After)
+			}
+			if !yield(c, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// withAsserted is a version of a fact that names the commit that asserted it.
+func withAsserted(v *onto.Version) *onto.Version {
+	named := *v
+	named.Fields = shape.WithAsserted(v)
+	return &named
 }
 
 // comparison is two moments of a log, the earlier one first, and what is

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -47,7 +48,7 @@ func TestThePastOfAFact(t *testing.T) {
 	if got, want := blame(s.At(1)), "kind ana 1, salary ana 1, seq ana 1, valid_from ana 1"; got != want {
 		t.Errorf("blame at 1: got %s, want %s", got, want)
 	}
-	if got, want := blame(s.At(2)), "asserted ben 2, kind ana 1, revoked ben 2, salary ana 1, seq ana 1, valid_from ana 1, valid_until ben 2"; got != want {
+	if got, want := blame(s.At(2)), "asserted ana 1, kind ana 1, revoked ben 2, salary ana 1, seq ana 1, valid_from ana 1, valid_until ben 2"; got != want {
 		t.Errorf("blame at 2: got %s, want %s", got, want)
 	}
 	if got, want := blame(s.Now()), "asserted dan 4, kind dan 4, revoked dan 4, salary dan 4, seq dan 4, valid_from dan 4, valid_until dan 4"; got != want {
@@ -115,5 +116,59 @@ func TestThePastOfAFact(t *testing.T) {
 	}
 	if got, want := blame(s.Now()), "asserted dan 4, kind dan 4, revoked dan 4, salary  5, seq dan 4, valid_from dan 4, valid_until dan 4"; got != want {
 		t.Errorf("blame after a migration: got %s, want %s", got, want)
+	}
+}
+
+// Every version of a fact but the first names the commit that asserted it. That is no
+// difference between them, and nothing that a later commit has said.
+func TestWhoAssertedIsNoDifference(t *testing.T) {
+	ctx := t.Context()
+	s, _ := openFacts(t, onto.TypeOf[person](), onto.TypeOf[contract]())
+	pay := onto.Fact{Type: "contract", Subject: "ada", Attribute: "salary", ID: "pay", Value: 4000}
+	id := pay.Identity()
+	mustCommit(t, s, onto.Draft{}.Assert(pay))
+	mustCommit(t, s, onto.Draft{}.Revoke(id, day(9, 1), nil))
+	differences := func(seq iter.Seq2[onto.Change, error]) (list []string) {
+		t.Helper()
+		for c, err := range seq {
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, fmt.Sprintf("%s → %s", c.Before.Fields, c.After.Fields))
+		}
+		return list
+	}
+	const ended = `{"asserted":1,"revoked":true,"salary":4000,"valid_until":"2026-09-01T00:00:00.000000+00:00"}`
+	revoked := []string{`{"asserted":1,"salary":4000} → ` + ended}
+	if got := differences(s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(1)})); !slices.Equal(got, revoked) {
+		t.Errorf("diff of a revocation: got %q, want %q", got, revoked)
+	}
+	if got := differences(s.Changes(ctx, 2)); !slices.Equal(got, revoked) {
+		t.Errorf("changes of a revocation: got %q, want %q", got, revoked)
+	}
+	if got, want := differences(s.Diff(ctx, store.DiffOptions{From: onto.AtCommit(1), AsStored: true})), []string{`{"salary":4000} → ` + ended}; !slices.Equal(got, want) {
+		t.Errorf("diff as stored: got %q, want %q", got, want)
+	}
+	plan, err := s.PlanRevert(ctx, store.Revert{Commit: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for c, err := range plan.Changes {
+		if want := `{"asserted":1,"salary":4000}`; err != nil || string(c.Now.Fields) != ended || string(c.Then.Fields) != want {
+			t.Errorf("plan: got %s → %s, error %v; want %s → %s", c.Now.Fields, c.Then.Fields, err, ended, want)
+		}
+	}
+	if _, _, err := s.Revert(ctx, onto.Draft{}, store.Revert{Commit: 2}); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range []store.DiffOptions{{From: onto.AtCommit(1)}, {From: onto.AtCommit(1), Type: "contract"}} {
+		if got := differences(s.Diff(ctx, q)); len(got) != 0 {
+			t.Errorf("it changed back: got %q", got)
+		}
+	}
+	pay.Value = 1
+	_, err = s.Commit(ctx, onto.Draft{}.Assert(pay))
+	if want := `contract "ada" salary ["pay"] is known from commit 1, and says something else`; err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

@@ -55,7 +55,7 @@ const (
 // A name is for one follower at a time: if another one moves the position, Follow fails
 // with Conflict. If the store is restored meanwhile, Follow fails with Stale: commits that
 // it has yielded may be gone, and others have their numbers. A backend without
-// [backend.Positions] fails with Unsupported.
+// [backend.Positions] fails with UnsupportedOperation.
 func (s *Store) Follow(ctx context.Context, name string) iter.Seq2[onto.Commit, error] {
 	return s.FollowWith(ctx, name, nil)
 }
@@ -111,7 +111,7 @@ func (s *Store) RemovePosition(ctx context.Context, name string) error {
 func (s *Store) positions() (backend.Positions, error) {
 	p, ok := backend.As[backend.Positions](s.b)
 	if !ok {
-		return nil, onto.Errorf(onto.Unsupported, "this storage keeps no positions of followers").
+		return nil, onto.Errorf(onto.UnsupportedOperation, "this storage keeps no positions of followers").
 			WithHint("use one that does, such as SQLite, or read Commits since one that the program keeps itself")
 	}
 	return p, nil

@@ -335,7 +335,7 @@ func TestFollowWithoutPositions(t *testing.T) {
 	_, err = follow(t.Context(), s, "x", 0, nil)
 	_, listErr := s.Positions(t.Context())
 	for _, err := range []error{err, listErr, s.RemovePosition(t.Context(), "x")} {
-		if !errors.Is(err, onto.Unsupported) || onto.HintOf(err).Text == "" {
+		if !errors.Is(err, onto.UnsupportedOperation) || onto.HintOf(err).Text == "" {
 			t.Errorf("got %v, want unsupported with a hint", err)
 		}
 	}

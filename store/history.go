@@ -109,7 +109,8 @@ func failed[T any](err error) iter.Seq2[T, error] {
 }
 
 // Changes yields what a commit changed, in order of identity. Each change's
-// Before is the state right before the commit.
+// Before is the state right before the commit. Both versions of a fact that was changed
+// name the commit that asserted it.
 func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change, error] {
 	return later(func() (iter.Seq2[onto.Change, error], error) {
 		if commit < 1 {
@@ -118,6 +119,6 @@ func (s *Store) Changes(ctx context.Context, commit int64) iter.Seq2[onto.Change
 		if _, err := s.At(commit).resolve(ctx); err != nil {
 			return nil, err
 		}
-		return s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit}), nil
+		return likened(s.b.Diff(ctx, &backend.DiffQuery{From: commit - 1, To: commit})), nil
 	})
 }

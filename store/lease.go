@@ -106,7 +106,7 @@ func leaserOf(b backend.Backend) (backend.Leaser, error) {
 	if l, ok := backend.As[backend.Leaser](b); ok {
 		return l, nil
 	}
-	return nil, onto.Errorf(onto.Unsupported, "this storage keeps no leases").WithHint("use another backend")
+	return nil, onto.Errorf(onto.UnsupportedOperation, "this storage keeps no leases").WithHint("use another backend")
 }
 
 // Current returns the lease as it was last renewed, for Draft.Lease.

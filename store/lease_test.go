@@ -232,7 +232,7 @@ func TestLeaseRefusals(t *testing.T) {
 		opts *LeaseOptions
 		want onto.Code
 	}{
-		{"no leases", none, "x", nil, onto.Unsupported},
+		{"no leases", none, "x", nil, onto.UnsupportedOperation},
 		{"no name", s, "", nil, onto.Invalid},
 		{"a name with a space", s, "a b", nil, onto.Invalid},
 		{"negative", s, "x", &LeaseOptions{TTL: -1}, onto.Invalid},
@@ -243,9 +243,9 @@ func TestLeaseRefusals(t *testing.T) {
 		wantCode(t, c.name, err, c.want)
 	}
 	_, err := none.Leases(t.Context())
-	wantCode(t, "leases", err, onto.Unsupported)
+	wantCode(t, "leases", err, onto.UnsupportedOperation)
 	_, err = none.LeaseBreaks(t.Context())
-	wantCode(t, "breaks", err, onto.Unsupported)
+	wantCode(t, "breaks", err, onto.UnsupportedOperation)
 	_, err = s.BreakLease(t.Context(), "x", onto.Actor{Kind: "alien", ID: "x"}, "")
 	wantCode(t, "an actor that is none", err, onto.Invalid)
 	_, err = s.BreakLease(t.Context(), "x", onto.Actor{}, strings.Repeat("x", onto.MaxComment+1))

@@ -246,7 +246,7 @@ func (r reader) endpoint(ctx context.Context, id onto.Identity, at int64) (json.
 func (r reader) explain(ctx context.Context, q *backend.Query, a *backend.Aggregation) (backend.Explanation, error) {
 	explainer, ok := backend.As[backend.Explainer](r.s.b)
 	if !ok {
-		return backend.Explanation{}, onto.Errorf(onto.Unsupported, "this backend cannot explain its answers")
+		return backend.Explanation{}, onto.Errorf(onto.UnsupportedOperation, "this backend cannot explain its answers")
 	}
 	asked := q
 	var ends backend.Ends

@@ -11,7 +11,7 @@ import (
 	"github.com/ontologia/onto/backend"
 )
 
-// Revert says what to undo: one of a commit, a correlation id and an identity.
+// Revert says what to undo: one of a commit, a correlation id, an identity and a subject.
 type Revert struct {
 	// Commit undoes one commit: what it changed goes back to what it was right
 	// before.
@@ -23,9 +23,16 @@ type Revert struct {
 	Correlation string
 
 	// Identity goes back to what it was as of commit To; 0 means before it
-	// existed.
+	// existed. For a time, take the commit of Store.AsOf.
 	Identity onto.Identity
 	To       int64
+
+	// Subject goes back, with its relations and the facts about it, to what all of that
+	// was as of commit To; 0 means before any of it existed. What was changed about it
+	// since is undone, whichever commits did that, and nothing else that these did. A
+	// relation comes back even if its other end does not exist any more. It needs memory
+	// for the identities that were changed. For a time, take the commit of Store.AsOf.
+	Subject Subject
 
 	// Over also undoes later changes of the same identities by other commits. Without
 	// it they block the revert.
@@ -77,6 +84,8 @@ func (s *Store) PlanRevert(ctx context.Context, r Revert) (RevertPlan, error) {
 		err = undo.ofCommit(ctx, r.Commit)
 	case r.Correlation != "":
 		err = undo.ofCorrelation(ctx, r.Correlation)
+	case r.Subject != (Subject{}):
+		err = undo.ofSubject(ctx, r.Subject, r.To)
 	default:
 		err = undo.ofIdentity(ctx, r.Identity, r.To)
 	}
@@ -100,7 +109,8 @@ func (s *Store) PlanRevert(ctx context.Context, r Revert) (RevertPlan, error) {
 // Revert undoes something with one compensating commit: history stays. If everything is
 // already as it was, no commit is made and the result's ID is 0. It fails with Refused
 // if other commits have changed the same identities since, unless Over is set, and with
-// VersionMismatch if one of them changes meanwhile. The draft is the header of the
+// VersionMismatch if one of them changes meanwhile; what else is added about a subject
+// meanwhile is left as it is. The draft is the header of the
 // commit; by default its comment names what was reverted, and its causation is the
 // reverted commit. To apply exactly a plan that was reviewed, expect its head.
 func (s *Store) Revert(ctx context.Context, d onto.Draft, r Revert) (onto.Result, RevertPlan, error) {
@@ -153,19 +163,19 @@ const mostBlocked = 1000
 // check reports whether exactly one thing to revert is named.
 func (r Revert) check() error {
 	given := 0
-	for _, is := range []bool{r.Commit != 0, r.Correlation != "", r.Identity != (onto.Identity{})} {
+	for _, is := range []bool{r.Commit != 0, r.Correlation != "", r.Identity != (onto.Identity{}), r.Subject != (Subject{})} {
 		if is {
 			given++
 		}
 	}
 	switch {
 	case given != 1:
-		return onto.Errorf(onto.Invalid, "a revert is about one of a commit, a correlation id and an identity, not %d of them", given).
+		return onto.Errorf(onto.Invalid, "a revert is about one of a commit, a correlation id, an identity and a subject, not %d of them", given).
 			WithHint("say which one to revert")
 	case r.To < 0:
 		return onto.Errorf(onto.Invalid, "commit %d is negative", r.To).WithHint("0 means before it existed")
-	case r.To != 0 && r.Identity == (onto.Identity{}):
-		return onto.Errorf(onto.Invalid, "only an identity can go back to a commit that is named").WithHint("leave out To")
+	case r.To != 0 && r.Identity == (onto.Identity{}) && r.Subject == (Subject{}):
+		return onto.Errorf(onto.Invalid, "only an identity or a subject can go back to a commit that is named").WithHint("leave out To")
 	}
 	return nil
 }
@@ -181,6 +191,10 @@ func (r Revert) describe(d onto.Draft) onto.Draft {
 		}
 	case r.Correlation != "":
 		comment = "revert correlation " + r.Correlation
+	case r.Subject != (Subject{}) && r.To == 0:
+		comment = fmt.Sprintf("revert all about %s to before it existed", r.Subject)
+	case r.Subject != (Subject{}):
+		comment = fmt.Sprintf("revert all about %s to commit %d", r.Subject, r.To)
 	case r.To == 0:
 		comment = fmt.Sprintf("revert %s to before it existed", r.Identity)
 	default:

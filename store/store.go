@@ -87,6 +87,11 @@ type Options struct {
 	MaxBatch int    // most intents in a draft; 0 for DefaultMaxBatch
 	Runtime  string // names this run of the program in commits; "" for host, process and a random part
 
+	// Actor is on whose behalf new types and folds are registered, and Comment why. They
+	// are kept with the versions of the types, and with the commits that keep the folds.
+	Actor   onto.Actor
+	Comment string
+
 	Namespace     string // of events that name none; "" for onto.DefaultNamespace
 	MaxChainDepth int    // how many events may have led to one; 0 for onto.MaxChainDepth
 
@@ -173,6 +178,7 @@ func newStore(b backend.Backend, opts *Options) *Store {
 	}
 	s.folds = foldkeep.Keeper{
 		Backend: b, Types: s.catalog, Fresh: s.relearn, Relearn: s.relearnAll, Seen: s.seen, Runtime: s.opts.Runtime, Timeout: s.opts.FoldTimeout,
+		Actor: s.opts.Actor, Comment: s.opts.Comment,
 		Former: s.formerFact, Exclusive: s.exclusively,
 	}
 	return s
@@ -186,7 +192,12 @@ func (o *Options) check() error {
 	if r := o.Runtime; len(r) > onto.MaxKey || !utf8.ValidString(r) || strings.IndexByte(r, 0) >= 0 {
 		return onto.Errorf(onto.Invalid, "the runtime name is not text of at most %d bytes", onto.MaxKey)
 	}
-	return nil
+	return onto.Draft{Actor: o.Actor, Comment: o.Comment}.Check()
+}
+
+// registration asks for types to exist.
+func (o *Options) registration(types []onto.Schema) *backend.Registration {
+	return &backend.Registration{Schemas: types, Runtime: o.Runtime, Reason: "initial", Actor: o.Actor, Comment: o.Comment}
 }
 
 func runtimeName() string {
@@ -219,7 +230,7 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 		return err
 	}
 	if len(wanted) > 0 {
-		if _, err := s.b.Register(ctx, &backend.Registration{Schemas: wanted, Runtime: s.opts.Runtime, Reason: "initial"}); err != nil {
+		if _, err := s.b.Register(ctx, s.opts.registration(wanted)); err != nil {
 			return err
 		}
 		if stored, err = s.b.Schemas(ctx); err != nil {

@@ -18,7 +18,7 @@ const DefaultSessionTTL = time.Minute
 // has such sessions.
 func busSurvey(ctx context.Context, b backend.Bus, opts *Options) iter.Seq2[onto.Finding, error] {
 	return func(yield func(onto.Finding, error) bool) {
-		spaces, err := b.Namespaces(ctx)
+		spaces, err := b.Namespaces(ctx, opts.sessionTTL())
 		switch onto.CodeOf(err) {
 		case onto.Unsupported: // a file of an older format that is only read
 			return
@@ -67,12 +67,12 @@ func surveyNamespace(ctx context.Context, b backend.Bus, n *backend.Namespace, o
 	if opts.Quick {
 		return found, nil
 	}
-	held, err := heldByDead(ctx, b, n, opts)
+	held, err := heldByDead(ctx, b, n)
 	if err != nil {
 		return found, err
 	}
-	for _, s := range n.Sessions {
-		if f, ok := audit.Session(s, held[s.ID], opts.now(), opts.sessionTTL()); ok {
+	for _, s := range n.Dead {
+		if f, ok := audit.Session(s, held[s.ID]); ok {
 			found = append(found, f)
 		}
 	}
@@ -81,12 +81,10 @@ func surveyNamespace(ctx context.Context, b backend.Bus, n *backend.Namespace, o
 
 // heldByDead counts the claims that sessions held to their end: those that are not
 // settled and whose lease was to last beyond the last sign of life.
-func heldByDead(ctx context.Context, b backend.Bus, n *backend.Namespace, opts *Options) (map[string]int64, error) {
+func heldByDead(ctx context.Context, b backend.Bus, n *backend.Namespace) (map[string]int64, error) {
 	last := map[string]time.Time{}
-	for _, s := range n.Sessions {
-		if s.Dead(opts.now(), opts.sessionTTL()) {
-			last[s.ID] = s.Beat
-		}
+	for _, s := range n.Dead {
+		last[s.ID] = s.Beat
 	}
 	held := map[string]int64{}
 	if len(last) == 0 {

@@ -33,14 +33,14 @@ func (o *Options) now() time.Time {
 // what is stored. It changes nothing.
 // Each finding comes with its explanation. A part that fails does not stop the other:
 // its error comes last. A backend that can neither survey nor check itself fails with
-// Unsupported.
+// UnsupportedOperation.
 func Examine(ctx context.Context, b backend.Backend, opts *Options) iter.Seq2[onto.Finding, error] {
 	if opts == nil {
 		opts = &Options{}
 	}
 	return func(yield func(onto.Finding, error) bool) {
 		if !able(b) {
-			yield(onto.Finding{}, onto.Errorf(onto.Unsupported, "this storage cannot examine itself").
+			yield(onto.Finding{}, onto.Errorf(onto.UnsupportedOperation, "this storage cannot examine itself").
 				WithHint("use one that can, such as SQLite"))
 			return
 		}

@@ -75,7 +75,7 @@ func TestExamine(t *testing.T) {
 		{"quick", sick, true, []string{"wal_large", "disk_low"}, nil},
 		{"through a wrapper", wrapper{sick}, false, []string{"wal_large", "disk_low", "commit_gap"}, nil},
 		{"a survey that fails", failing, false, []string{"wal_large", "disk_low", "commit_gap"}, failure},
-		{"neither", wrapper{nil}, false, nil, onto.Unsupported},
+		{"neither", wrapper{nil}, false, nil, onto.UnsupportedOperation},
 		{"healthy", memory.New(nil).Open(), false, nil, nil},
 		{"healthy and quick", memory.New(nil).Open(), true, nil, nil},
 	} {

@@ -87,7 +87,7 @@ func (p *policy) worn(i *onto.WorkItem) (ending, bool) {
 
 // unknown fails an item for whose system there is no connector.
 func unknown(i *onto.WorkItem, systems []string) ending {
-	err := onto.Errorf(onto.Unsupported, "there is no connector for the source system %.200q of source %.200q", i.System, i.Source).
+	err := onto.Errorf(onto.UnsupportedOperation, "there is no connector for the source system %.200q of source %.200q", i.System, i.Source).
 		WithHint("the runner has connectors for: %s", strings.Join(systems, ", "))
 	return ending{what: Failed, do: backend.WorkFail, class: classSystem, err: err}
 }
@@ -139,7 +139,7 @@ func hopeless(err error) bool {
 // lasting reports whether an error will be the same next time.
 func lasting(err error) bool {
 	switch onto.CodeOf(err) {
-	case onto.Invalid, onto.TooLarge, onto.Refused, onto.Unsupported, onto.NotFound, onto.Conflict:
+	case onto.Invalid, onto.TooLarge, onto.Refused, onto.Unsupported, onto.UnsupportedOperation, onto.NotFound, onto.Conflict:
 		return true
 	}
 	return false

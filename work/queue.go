@@ -17,12 +17,12 @@ type Queue struct {
 	port backend.WorkQueue
 }
 
-// Open returns the work queue of a store, which stays open. It fails with Unsupported if
+// Open returns the work queue of a store, which stays open. It fails with UnsupportedOperation if
 // the store's backend keeps no work.
 func Open(s *store.Store) (*Queue, error) {
 	port, ok := backend.As[backend.WorkQueue](s.Backend())
 	if !ok {
-		return nil, onto.Errorf(onto.Unsupported, "this storage keeps no work queue").
+		return nil, onto.Errorf(onto.UnsupportedOperation, "this storage keeps no work queue").
 			WithHint("keep the queue in a SQLite file; its runner can write to another store")
 	}
 	return &Queue{s: s, port: port}, nil

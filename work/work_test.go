@@ -247,7 +247,7 @@ func TestOpenWithoutAQueue(t *testing.T) {
 	}
 	defer s.Close()
 	_, err = work.Open(s)
-	code(t, err, onto.Unsupported)
+	code(t, err, onto.UnsupportedOperation)
 }
 
 // An item is known by system, source, type and id, whatever else it has.

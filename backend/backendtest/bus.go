@@ -59,18 +59,18 @@ func refusesBus(s *story) {
 	d := draft(put(person("ada"), 1))
 	if _, ok := backend.As[backend.Positions](s.Backend); !ok {
 		d.Advance = &onto.Advance{Name: "mirror", To: 1}
-		s.refused(onto.Unsupported, d)
-		s.refused(onto.Unsupported, &backend.Draft{Advance: d.Advance})
-		s.refusedStream(onto.Unsupported, &backend.Draft{Advance: d.Advance}, d.Writes...)
+		s.refused(onto.UnsupportedOperation, d)
+		s.refused(onto.UnsupportedOperation, &backend.Draft{Advance: d.Advance})
+		s.refusedStream(onto.UnsupportedOperation, &backend.Draft{Advance: d.Advance}, d.Writes...)
 	}
 	if _, ok := backend.As[backend.Bus](s.Backend); !ok {
 		d.Advance, d.Events = nil, []backend.NewEvent{event(1, "paid")}
-		s.refused(onto.Unsupported, d)
-		s.refused(onto.Unsupported, &backend.Draft{Events: d.Events})
-		s.refusedStream(onto.Unsupported, &backend.Draft{Events: d.Events}, d.Writes...)
+		s.refused(onto.UnsupportedOperation, d)
+		s.refused(onto.UnsupportedOperation, &backend.Draft{Events: d.Events})
+		s.refusedStream(onto.UnsupportedOperation, &backend.Draft{Events: d.Events}, d.Writes...)
 		d.Events, d.Acks = nil, []onto.Claim{{Event: event(1, "paid").Event, Handler: "billing", Session: "one", Claimed: s.place.Now()}}
-		s.refused(onto.Unsupported, d)
-		s.refusedStream(onto.Unsupported, &backend.Draft{Acks: d.Acks}, d.Writes...)
+		s.refused(onto.UnsupportedOperation, d)
+		s.refusedStream(onto.UnsupportedOperation, &backend.Draft{Acks: d.Acks}, d.Writes...)
 	}
 	s.commit(put(person("ada"), 1))
 }
@@ -229,7 +229,7 @@ func (s *busStory) state() []string {
 	s.Helper()
 	lines := list(s.story, s.Events(s.ctx, &backend.EventQuery{}), showState)
 	lines = append(lines, list(s.story, s.DeadLetters(s.ctx, &backend.DeadLetterQuery{Resolved: true}), showLetter)...)
-	spaces, err := s.Namespaces(s.ctx)
+	spaces, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	for _, n := range spaces {
 		lines = append(lines, showNamespace(n))
@@ -280,7 +280,7 @@ func (s *busStory) letters(q backend.DeadLetterQuery) []string {
 // spaces formats the namespaces.
 func (s *busStory) spaces() []string {
 	s.Helper()
-	list, err := s.Namespaces(s.ctx)
+	list, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	var lines []string
 	for _, n := range list {

@@ -27,7 +27,8 @@ func (s *busStory) calls(ctx context.Context, c onto.Claim) map[string]error {
 	_, errs["Claim"] = s.Claim(ctx, request("new", 9, "paid"))
 	_, errs["Settle"] = s.Settle(ctx, []backend.Settlement{settling(backend.Bury, c)})
 	_, errs["Beat"] = s.Beat(ctx, alive("new", c))
-	_, errs["Namespaces"] = s.Namespaces(ctx)
+	_, errs["Types"] = s.Types(ctx, "shop")
+	_, errs["Namespaces"] = s.Namespaces(ctx, sessionTTL)
 	_, errs["Clean"] = s.Clean(ctx, &backend.Cleaning{Before: s.now().Add(1 << 40), Unhandled: true, Apply: true}, nil)
 	_, errs["Events"] = collect(s.Events(ctx, &backend.EventQuery{}), showState)
 	_, errs["DeadLetters"] = collect(s.DeadLetters(ctx, &backend.DeadLetterQuery{}), showLetter)
@@ -158,7 +159,7 @@ func busClock(s *busStory) {
 	now := s.place.Now()
 	s.place.clock.set(now.AddDate(9000, 0, 0))
 	for name, err := range s.calls(s.ctx, c) {
-		reads := name == "Namespaces" || name == "Events" || name == "DeadLetters" || name == "Positions" || name == "Await"
+		reads := name == "Namespaces" || name == "Types" || name == "Events" || name == "DeadLetters" || name == "Positions" || name == "Await"
 		if reads && err != nil || !reads && onto.CodeOf(err) != onto.Invalid {
 			s.Errorf("%s: got error %v", name, err)
 		}

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -13,6 +14,7 @@ func cleanStories() []busTale {
 		{"cleaning removes what is old and handled", cleanOld},
 		{"cleaning keeps what a handler has still to handle", cleanKeeps},
 		{"cleaning removes all that is old if asked", cleanAll},
+		{"types of removed events stay known", cleanTypes},
 		{"cleaning is planned first", cleanPlanned},
 		{"cleaning one namespace", cleanNamespace},
 		{"a handler that is no more is forgotten", cleanForgets},
@@ -60,6 +62,37 @@ func cleanOld(s *busStory) {
 	s.want("namespace", s.spaces()[0], "namespace shop: 1 events, 1 dead letters\n\tsession one in shop since 13:00:00.000000Z, beat 13:00:00.000000Z, "+
 		"\n\thandler billing of paid: 1 waiting, 0 claimed\n\thandler post of lost: 0 waiting, 0 claimed\n\ttype paid: 1 events, handled true")
 	s.claim(request("billing", 9, "paid"), "e5")
+}
+
+func cleanTypes(s *busStory) {
+	b := s
+	types := func(namespace string) string {
+		list, err := b.Types(s.ctx, namespace)
+		s.must(err)
+		return strings.Join(list, " ")
+	}
+	s.want("at first", types("shop"), "")
+	far := event(5, "sent")
+	far.Namespace = "far"
+	s.emit(event(1, "shipped"), event(2, "paid"), event(3, "paid"), far)
+	s.claim(request("billing", 0, "typo"), "")
+	s.want("emitted", types("shop"), "paid shipped")
+	s.want("in another namespace", types("far"), "sent")
+	s.want("in none", types("nowhere"), "")
+	s.move(time.Hour)
+	s.clean(backend.Cleaning{Before: s.now(), Unhandled: true})
+	s.clean(backend.Cleaning{Before: s.now(), Unhandled: true, Apply: true})
+	s.want("events", s.events(backend.EventQuery{}), "")
+	s.want("removed", types("shop"), "paid shipped")
+	s.want("removed elsewhere", types("far"), "sent")
+	s.emit(event(6, "lost"))
+	s.settle(settling(backend.Bury, s.one("post", "lost")))
+	s.reopen()
+	b = s.with(s.story)
+	s.want("one more", types("shop"), "lost paid shipped")
+	s.wantLines("namespaces are those that have something", b.spaces(), []string{
+		"namespace shop: 1 events, 1 dead letters\n\thandler billing of typo: 0 waiting, 0 claimed\n\thandler post of lost: 0 waiting, 0 claimed\n\ttype lost: 1 events, handled true",
+	})
 }
 
 func cleanKeeps(s *busStory) {

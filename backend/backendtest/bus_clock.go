@@ -55,7 +55,7 @@ func clockLease(s *busStory) {
 // busyHandler is what there is for a handler.
 func (s *busStory) busyHandler(name string) backend.HandlerState {
 	s.Helper()
-	spaces, err := s.Namespaces(s.ctx)
+	spaces, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	for _, n := range spaces {
 		for _, h := range n.Handlers {

@@ -216,7 +216,7 @@ func busCopies(s *busStory) {
 		s.must(err)
 		spoil(l.Event.Payload)
 	}
-	spaces, err := s.Namespaces(s.ctx)
+	spaces, err := s.Namespaces(s.ctx, sessionTTL)
 	s.must(err)
 	for _, n := range spaces {
 		for _, session := range n.Sessions {

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -10,6 +11,7 @@ import (
 func sessionStories() []busTale {
 	return []busTale{
 		{"a session says that it is alive", sessionBeats},
+		{"a session without a sign of life is dead", sessionDies},
 		{"a beat extends leases", beatExtends},
 		{"a beat tells of claims that were lost", beatTells},
 		{"a claim is extended from now also if the clock went back", beatBack},
@@ -17,6 +19,9 @@ func sessionStories() []busTale {
 		{"a namespace tells what is in it", namespaces},
 	}
 }
+
+// sessionTTL is how long a session lives without a sign of life.
+const sessionTTL = time.Minute
 
 // beat sends a beat and returns the names of the claims that were lost.
 func (s *busStory) beat(b *backend.Beat) string {
@@ -52,6 +57,49 @@ func sessionBeats(s *busStory) {
 	})
 	s.beat(alive("Two"))
 	s.want("a session that begins again", s.spaces()[1], "namespace shop: 0 events, 0 dead letters\n\tsession Two in shop since 12:00:01.000000Z, beat 12:00:01.000000Z, ")
+}
+
+// A session is dead when its last beat is longer ago than its time to live, which each
+// question gives. It is still there, with its claims, until it beats again or is ended.
+func sessionDies(s *busStory) {
+	alone := func(id string) *backend.Beat {
+		return &backend.Beat{Session: onto.Session{ID: id, Namespace: id}, Lease: time.Minute}
+	}
+	lives := func(ttl time.Duration) string {
+		list, err := s.Namespaces(s.ctx, ttl)
+		s.must(err)
+		var text []string
+		for _, n := range list {
+			for _, one := range n.Sessions {
+				text = append(text, one.ID+" alive")
+			}
+			for _, one := range n.Dead {
+				text = append(text, one.ID+" dead")
+			}
+		}
+		return strings.Join(text, ", ")
+	}
+	s.beat(alone("a"))
+	s.beat(alone("b"))
+	s.move(sessionTTL)
+	s.want("at the end of their time", lives(sessionTTL), "a alive, b alive")
+	s.want("asked for another time", lives(sessionTTL-time.Microsecond), "a dead, b dead")
+	s.move(time.Microsecond)
+	s.beat(alone("b"))
+	s.want("one goes on", lives(sessionTTL), "a dead, b alive")
+	s.want("without a time", lives(0), "a alive, b alive")
+	s.wantLines("a dead session is shown", s.spaces(), []string{
+		"namespace a: 0 events, 0 dead letters\n\tdead session a in a since 12:00:00.000000Z, beat 12:00:00.000000Z, ",
+		"namespace b: 0 events, 0 dead letters\n\tsession b in b since 12:00:00.000000Z, beat 12:01:00.000001Z, ",
+	})
+	s.beat(alone("a"))
+	s.want("a late beat", lives(sessionTTL), "a alive, b alive")
+	s.move(-sessionTTL - time.Microsecond)
+	s.want("beats of a clock that was ahead", lives(sessionTTL), "a dead, b dead")
+	end := alone("a")
+	end.End = true
+	s.beat(end)
+	s.want("ended", lives(sessionTTL), "b dead")
 }
 
 func beatExtends(s *busStory) {

@@ -104,6 +104,9 @@ func showNamespace(n backend.Namespace) string {
 	for _, s := range n.Sessions {
 		text += fmt.Sprintf("\n\tsession %s in %s since %s, beat %s, %s", s.ID, s.Namespace, showTime(s.Started), showTime(s.Beat), s.Metadata)
 	}
+	for _, s := range n.Dead {
+		text += fmt.Sprintf("\n\tdead session %s in %s since %s, beat %s, %s", s.ID, s.Namespace, showTime(s.Started), showTime(s.Beat), s.Metadata)
+	}
 	for _, h := range n.Handlers {
 		text += fmt.Sprintf("\n\thandler %s of %s: %d waiting, %d claimed", h.Name, strings.Join(h.Types, " "), h.Waiting, h.Claimed)
 	}

@@ -26,6 +26,7 @@ func endStories() []tale {
 		{"a type is purged when it is renamed", cities().of(endPurgesRenamed)},
 		{"a type of facts is purged when it is renamed", claims().of(endPurgesRenamed)},
 		{"a type is purged that had ended before", endPurgesAgain},
+		{"a purge tells who, when and why", endPurgesTells},
 		{"many rows are purged", endPurgesMany},
 	}
 }
@@ -57,7 +58,7 @@ func endDrops(s *story, of variety) {
 	}
 	for range 2 {
 		s.want("the end", s.endOf(of.Name, 1),
-			`ended at 3 on 2027-01-02T02:04:05.678901+00:00 by "evolver", renamed to "", purged false with 0 versions`)
+			`ended at 3 on 2027-01-02T02:04:05.678901+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged false with 0 versions`)
 		s.want("versions", s.versionsOf(of.Name), "v1 since 1 until 3")
 		s.wantState(of.Kind, of.Name)
 		s.wantLines("history", s.scan(historyOf(of.Kind, of.Name, backend.Head)), []string{
@@ -107,7 +108,7 @@ func endRenames(s *story, of variety) {
 	}
 	s.reopen()
 	s.want("the end", s.endOf(of.Name, 1),
-		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "Town", purged false with 0 versions`)
+		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "Town", purged false with 0 versions`)
 	s.want("towns", s.versionsOf("Town"), "v1 since 2")
 	for _, v := range s.schemaVersions() {
 		if v.Schema.Name == "Town" && (v.Upgrader == nil || *v.Upgrader != *e.Add[0].Upgrader) {

@@ -18,6 +18,7 @@ func evolveStories() []tale {
 		{"types evolve in one commit with their rows", evolveWithRows},
 		{"types evolve without a commit", evolveTypesOnly},
 		{"types evolve before the first commit", evolveEmpty},
+		{"a version of a type tells who made it and why", evolveTellsWho},
 		{"several types evolve together", evolveSeveral},
 		{"what fails evolves nothing", evolveFails},
 		{"what breaks evolves nothing", evolveBreaks},
@@ -72,7 +73,7 @@ func ending(names ...string) backend.Evolution {
 func (s *story) evolving(e backend.Evolution) *backend.Draft {
 	s.Helper()
 	e.Base = typelist.Hash(s.schemaVersions())
-	e.Runtime, e.Reason = "evolver", "migration"
+	e.Runtime, e.Reason, e.Actor, e.Comment = "evolver", "migration", onto.Component("evolve"), "types änder\n"
 	return &backend.Draft{Evolve: &e}
 }
 
@@ -134,6 +135,7 @@ func evolveWithRows(s *story) {
 	want := showSchema(onto.SchemaVersion{
 		Schema: schema, Version: 2, JSON: schema.JSON(), Hash: schema.Hash(), Created: created,
 		Runtime: "evolver", Reason: "migration", Since: 3, Upgrader: &upgrader,
+		Actor: onto.Component("evolve"), Comment: "types änder\n",
 	})
 	for range 2 {
 		if all := s.schemas(); len(all) != len(testSchemas())+1 || !slices.Contains(all, want) {

@@ -42,6 +42,13 @@ func archiveMutants() []mutant {
 		{"times lose their microseconds", "copies", editingCommits(func(c *backend.LogCommit) { c.Time = c.Time.Truncate(time.Millisecond) })},
 		{"upgraders are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Upgrader = nil })},
 		{"ends are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.End = nil })},
+		{"who made types is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Actor = onto.Actor{} })},
+		{"who purged a type is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) {
+			if v.End != nil {
+				v.End.Purge = onto.Purge{}
+			}
+		})},
+		{"why types were made is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Comment = "" })},
 		{"types begin with their part", "archive copies", editingTypes(func(since int64, v *onto.SchemaVersion) { v.Since = max(v.Since, since+1) })},
 		{"flags are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Schema = unflagged(v.Schema) })},
 		{"a part is published with the next one", "archive copies", around(func(b backend.Backend) *lagging { return &lagging{archived: archived{b}} })},

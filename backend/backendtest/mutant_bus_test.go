@@ -154,6 +154,10 @@ func busMutants() []mutant {
 				return lost, err
 			}
 		})},
+		{"dead sessions count as alive", "bus traffic", onBus(func(b *postman) { b.ttl = func(time.Duration) time.Duration { return 0 } })},
+		{"a session dies too early by a moment", "bus", onBus(func(b *postman) {
+			b.ttl = func(ttl time.Duration) time.Duration { return max(0, ttl-time.Microsecond) }
+		})},
 		{"a beat does not tell what was lost", "bus traffic", onBus(func(b *postman) {
 			b.beat = func(ctx context.Context, beat *backend.Beat) ([]onto.Claim, error) {
 				_, err := b.Bus.Beat(ctx, beat)
@@ -163,6 +167,19 @@ func busMutants() []mutant {
 		{"cleaning removes what is unhandled", "bus traffic", onBus(func(b *postman) { b.tidy = func(c *backend.Cleaning) { c.Unhandled = true } })},
 		{"cleaning removes too much by a moment", "bus traffic", onBus(func(b *postman) {
 			b.tidy = func(c *backend.Cleaning) { c.Before = c.Before.Add(time.Microsecond) }
+		})},
+		{"types of removed events are forgotten", "bus", onBus(func(b *postman) {
+			b.types = func(ctx context.Context, namespace string) (left []string, err error) {
+				list, err := b.Bus.Namespaces(ctx, 0)
+				for _, n := range list {
+					for _, t := range n.Types {
+						if n.Name == namespace {
+							left = append(left, t.Name)
+						}
+					}
+				}
+				return left, err
+			}
 		})},
 		{"cleaning forgets nothing", "bus traffic", onBus(func(b *postman) { b.tidy = func(c *backend.Cleaning) { c.Forget = nil } })},
 		{"a plan is applied", "bus traffic", onBus(func(b *postman) { b.tidy = func(c *backend.Cleaning) { c.Apply = true } })},
@@ -203,6 +220,8 @@ type postman struct {
 	each  func(*onto.Claim) // of a claim
 	show  func(*onto.Event)
 	tidy  func(*backend.Cleaning)
+	ttl   func(time.Duration) time.Duration // of sessions
+	types func(context.Context, string) ([]string, error)
 
 	emit   func(context.Context, *backend.Emission) ([]onto.Event, error)
 	claim  func(context.Context, *backend.ClaimRequest) (backend.Claimed, error)
@@ -221,10 +240,11 @@ func onBus(spoil func(*postman)) planting {
 
 func newPostman(b backend.Backend, p *backendtest.Place, spoil func(*postman)) *postman {
 	bus, _ := backend.As[backend.Bus](b)
-	m := &postman{through: through{b}, Bus: bus, place: p, emit: bus.Emit, claim: bus.Claim, settle: bus.Settle, beat: bus.Beat}
+	m := &postman{through: through{b}, Bus: bus, place: p, emit: bus.Emit, claim: bus.Claim, settle: bus.Settle, beat: bus.Beat, types: bus.Types}
 	m.meant = func(_ context.Context, c onto.Claim) onto.Claim { return c }
 	m.edit, m.each, m.show, m.tidy = func(*backend.Settlement) {}, func(*onto.Claim) {}, func(*onto.Event) {}, func(*backend.Cleaning) {}
 	m.draft = func(_ context.Context, d *backend.Draft, send sending) (result, error) { return send(d) }
+	m.ttl = func(ttl time.Duration) time.Duration { return ttl }
 	spoil(m)
 	return m
 }
@@ -266,6 +286,14 @@ func (b *postman) Clean(ctx context.Context, c *backend.Cleaning, progress func(
 	edited := *c
 	b.tidy(&edited)
 	return b.Bus.Clean(ctx, &edited, progress)
+}
+
+func (b *postman) Types(ctx context.Context, namespace string) ([]string, error) {
+	return b.types(ctx, namespace)
+}
+
+func (b *postman) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.Namespace, error) {
+	return b.Bus.Namespaces(ctx, b.ttl(ttl))
 }
 
 func (b *postman) Events(ctx context.Context, q *backend.EventQuery) iter.Seq2[backend.EventState, error] {

@@ -31,6 +31,7 @@ func evolveMutants() []mutant {
 				e.Add[i].Upgrader = nil
 			}
 		}))},
+		{"an evolution tells nothing of who and why", "stories", streaming(editing(func(e *backend.Evolution) { e.Actor, e.Comment = onto.Actor{}, "" }))},
 		{"upgraders are not learnt", "stories histories", streaming(editing(func(e *backend.Evolution) { e.Learn = nil }))},
 		{"what is known is learnt again", "stories", streaming(relearnt)},
 		{"flags of a new version are lost", "stories histories", streaming(editing(func(e *backend.Evolution) {

@@ -323,7 +323,7 @@ type piecemeal struct{ backend.Backend }
 func (b piecemeal) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	var list []onto.SchemaVersion
 	for _, s := range r.Schemas {
-		one, err := b.Backend.Register(ctx, &backend.Registration{Schemas: []onto.Schema{s}, Runtime: r.Runtime, Reason: r.Reason})
+		one, err := b.Backend.Register(ctx, &backend.Registration{Schemas: []onto.Schema{s}, Runtime: r.Runtime, Reason: r.Reason, Actor: r.Actor, Comment: r.Comment})
 		if err != nil {
 			return nil, err
 		}

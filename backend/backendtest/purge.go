@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -81,7 +82,7 @@ func endPurges(s *story, of variety) {
 		s.want("operations", s.operations(), "1 0 2 0")
 		s.wantHead(4)
 		s.want("the end", s.endOf(of.Name, 1),
-			`ended at 5 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 5 versions`)
+			`ended at 5 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 5 versions; 5 of them on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n"`)
 		s.want("search", s.search(types, *stateOf(of.Kind, of.Name, backend.Head), "fjord"), "")
 		q := *stateOf(onto.KindRelation, tVisit, 3)
 		q.Where = onto.Right("n").IsNull()
@@ -146,9 +147,40 @@ func endPurgesAgain(s *story) {
 	s.want("operations", s.operations(), "0 0 1 1")
 	s.want("versions", s.versionsOf(tCity), "v1 since 1 until 2, v2 since 3 until 4")
 	s.want("the first end", s.endOf(tCity, 1),
-		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 2 versions`)
+		`ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 2 versions; 2 of them on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n"`)
 	s.want("the second end", s.endOf(tCity, 2),
-		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver", renamed to "", purged true with 1 versions`)
+		`ended at 4 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n", renamed to "", purged true with 1 versions; 1 of them on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "component:evolve": "types änder\n"`)
+}
+
+// endPurgesTells purges one type with its end and another one later. Each purge tells who,
+// when and why, also in a copy, and apart from the end; a further one changes nothing.
+func endPurgesTells(s *story) {
+	s.commit(put(city("rome"), 1), put(person("ada"), 1), put(person("bo"), 1))
+	change := func(e backend.Evolution, actor onto.Actor, comment string, rows ...backend.Write) {
+		s.Helper()
+		d := s.evolving(e)
+		d.Evolve.Actor, d.Evolve.Comment = actor, comment
+		s.stream(d, rows...)
+	}
+	people := dropping(backend.EndedType{Kind: onto.KindEntity, Type: tPerson, Purge: true})
+	change(people, onto.Operator("ana"), "asked to forget")
+	change(ending(tCity), onto.Operator("bo"), "no cities", remove(city("rome")))
+	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
+	change(purging(cities(), ""), onto.Daemon("tidy"), "nor their past")
+	change(purging(cities(), ""), onto.Operator("cy"), "once more")
+	check := func(what string, b *story) {
+		b.Helper()
+		b.want("people, "+what, b.endOf(tPerson, 1), `ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "operator:ana": "asked to forget", `+
+			`renamed to "", purged true with 2 versions; 2 of them on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "operator:ana": "asked to forget"`)
+		b.want("cities, "+what, b.endOf(tCity, 1), `ended at 2 on 2026-02-10T12:00:00.000000+00:00 by "evolver" for "operator:bo": "no cities", `+
+			`renamed to "", purged true with 2 versions; 2 of them on 2027-01-02T02:04:05.678901+00:00 by "evolver" for "daemon:tidy": "nor their past"`)
+	}
+	check("as purged", s)
+	s.reopen()
+	check("reopened", s)
+	if _, ok := backend.As[backend.Archive](s.Backend); ok {
+		check("in a copy", s.asArchive().copied().story)
+	}
 }
 
 func endPurgesMany(s *story) {

@@ -31,11 +31,12 @@ func tagged(name string) onto.Schema {
 func registerNew(s *story) {
 	given := tagged("Tag")
 	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
-	list, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{given}, Runtime: "run-9", Reason: "initial"})
+	list, err := s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{given}, Runtime: "run-9", Reason: "initial", Actor: onto.Daemon("d"), Comment: "new"})
 	s.must(err)
 	want := showSchema(onto.SchemaVersion{
 		Schema: given, Version: 1, JSON: given.JSON(), Hash: given.Hash(),
 		Created: time.Date(2027, 1, 2, 2, 4, 5, 678901000, time.UTC), Runtime: "run-9", Reason: "initial", Since: 1,
+		Actor: onto.Daemon("d"), Comment: "new",
 	})
 	s.want("registered", showSchema(list[0]), want)
 	if all := s.schemas(); !slices.Contains(all, want) {
@@ -47,7 +48,7 @@ func registerNew(s *story) {
 func registerAgain(s *story) {
 	before := s.schemas()
 	s.place.clock.move(time.Hour)
-	list, err := s.Register(s.ctx, &backend.Registration{Schemas: testSchemas(), Runtime: "later", Reason: "bootstrap"})
+	list, err := s.Register(s.ctx, &backend.Registration{Schemas: testSchemas(), Runtime: "later", Reason: "bootstrap", Actor: onto.Operator("bo"), Comment: "again"})
 	s.must(err)
 	for i, v := range list {
 		if v.Version != 1 || v.Runtime != "test" || v.Schema.Name != testSchemas()[i].Name {

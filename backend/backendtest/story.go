@@ -118,7 +118,9 @@ func (s *story) must(err error) {
 
 func (s *story) register(schemas ...onto.Schema) []onto.SchemaVersion {
 	s.Helper()
-	list, err := s.Register(s.ctx, &backend.Registration{Schemas: schemas, Runtime: "test", Reason: "initial"})
+	list, err := s.Register(s.ctx, &backend.Registration{
+		Schemas: schemas, Runtime: "test", Reason: "initial", Actor: onto.Operator("ana"), Comment: "tests need \"types\"",
+	})
 	if err != nil {
 		s.Fatalf("register: %v", err)
 	}

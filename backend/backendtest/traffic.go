@@ -167,7 +167,7 @@ func (r *traffic) everything(b backend.Backend) string {
 		lines(bus.Events(ctx, &backend.EventQuery{}), showState),
 		lines(bus.DeadLetters(ctx, &backend.DeadLetterQuery{Resolved: true}), showLetter),
 	}
-	spaces, err := bus.Namespaces(ctx)
+	spaces, err := bus.Namespaces(ctx, sessionTTL)
 	for _, n := range spaces {
 		text = append(text, showNamespace(n))
 	}

@@ -282,8 +282,8 @@ func showMap(m map[string]any) string {
 }
 
 func showSchema(v onto.SchemaVersion) string {
-	line := fmt.Sprintf("%s %s v%d since %d %s %s created %s by %q for %q, read as %s", v.Schema.Kind,
-		v.Schema.Name, v.Version, v.Since, v.JSON, v.Hash, codec.FormatTime(v.Created), v.Runtime, v.Reason, v.Schema.JSON())
+	line := fmt.Sprintf("%s %s v%d since %d %s %s created %s by %q for %q, %q: %q, read as %s", v.Schema.Kind,
+		v.Schema.Name, v.Version, v.Since, v.JSON, v.Hash, codec.FormatTime(v.Created), v.Runtime, v.Reason, v.Actor, v.Comment, v.Schema.JSON())
 	if v.Upgrader != nil {
 		line += fmt.Sprintf(", upgrader %+v", *v.Upgrader)
 	}
@@ -294,8 +294,12 @@ func showSchema(v onto.SchemaVersion) string {
 }
 
 func showEnd(e onto.End) string {
-	return fmt.Sprintf("ended at %d on %s by %q, renamed to %q, purged %v with %d versions",
-		e.Commit, codec.FormatTime(e.Time), e.Runtime, e.RenamedTo, e.Purged, e.Versions)
+	line := fmt.Sprintf("ended at %d on %s by %q for %q: %q, renamed to %q, purged %v with %d versions",
+		e.Commit, codec.FormatTime(e.Time), e.Runtime, e.Actor, e.Comment, e.RenamedTo, e.Purged, e.Versions)
+	if p := e.Purge; p != (onto.Purge{}) {
+		line += fmt.Sprintf("; %d of them on %s by %q for %q: %q", p.Versions, codec.FormatTime(p.Time), p.Runtime, p.Actor, p.Comment)
+	}
+	return line
 }
 
 func showLease(l onto.Lease) string {

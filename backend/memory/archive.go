@@ -180,7 +180,7 @@ func (l log) withTypes(given []onto.SchemaVersion) (log, error) {
 		if v.Hash != was.Hash || v.Since != was.Since || ended || purged(&was) && !purged(v) {
 			return log{}, refusal.OtherType(v)
 		}
-		v.JSON, v.Created, v.Runtime, v.Reason = was.JSON, was.Created, was.Runtime, was.Reason
+		v.JSON, v.Created, v.Runtime, v.Reason, v.Actor, v.Comment = was.JSON, was.Created, was.Runtime, was.Reason, was.Actor, was.Comment
 		if purged(&was) {
 			before[was.Schema.TypeName()] = was.Version
 		}

@@ -22,6 +22,7 @@ type bus struct {
 	letters   []onto.DeadLetter // the one with ID n is at n-1
 	sessions  map[string]onto.Session
 	ticks     map[scheduleName]time.Time // the last of each schedule
+	types     map[typeName]bool          // of which events were ever emitted
 	positions map[string]int64
 }
 
@@ -29,6 +30,7 @@ type (
 	claimName    struct{ event, handler string }
 	handlerName  struct{ namespace, handler string }
 	scheduleName struct{ namespace, schedule string }
+	typeName     struct{ namespace, typ string }
 )
 
 // claim is the last claim of a handler on an event.
@@ -64,7 +66,7 @@ func (c *claim) since(now time.Time) {
 func newBus() bus {
 	return bus{
 		claims: map[claimName]*claim{}, handlers: map[handlerName]*handler{}, sessions: map[string]onto.Session{},
-		ticks: map[scheduleName]time.Time{}, positions: map[string]int64{},
+		ticks: map[scheduleName]time.Time{}, types: map[typeName]bool{}, positions: map[string]int64{},
 	}
 }
 
@@ -98,6 +100,7 @@ func (b *bus) emit(list []backend.NewEvent, commit int64, now time.Time) []onto.
 		e.NotBefore = stored(e.NotBefore)
 		e.Root = cmp.Or(e.Root, e.ID)
 		b.last = e.Time
+		b.types[typeName{e.Namespace, e.Type}] = true
 		b.events = append(b.events, e)
 		made = append(made, copyEvent(e))
 	}

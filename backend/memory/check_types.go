@@ -8,10 +8,12 @@ import (
 	"github.com/ontologia/onto/internal/audit"
 )
 
-// purgedFrom reports whether a purge came after a commit.
+// purgedFrom reports whether a commit may have lost versions to a purge. The commit that ends
+// a type has deletes of it, which are lost if it is purged later.
 func (l log) purgedFrom(commit int64) bool {
 	return slices.ContainsFunc(l.schemas, func(v onto.SchemaVersion) bool {
-		return v.End != nil && v.End.Purged && v.End.Commit > commit
+		e := v.End
+		return e != nil && e.Purged && (e.Commit > commit || e.Commit == commit && e.Purge.Time.After(e.Time))
 	})
 }
 

@@ -20,7 +20,7 @@ func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
 	next.schemas = typelist.Copy(l.schemas)
 	next.turns++
 	for _, t := range e.End {
-		if err := next.end(t, e.Runtime, now); err != nil {
+		if err := next.end(t, e, now); err != nil {
 			return log{}, err
 		}
 	}
@@ -38,18 +38,21 @@ func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
 }
 
 // end ends a type. If it has ended before, it can only be purged.
-func (l *log) end(t backend.EndedType, runtime string, now time.Time) error {
+func (l *log) end(t backend.EndedType, by *backend.Evolution, now time.Time) error {
 	v := l.last(t.TypeName())
 	if v == nil || v.End != nil && !t.Purge {
 		return refusal.NoTypeToEnd(t.TypeName())
 	}
 	if v.End == nil {
 		v.Schema = typelist.AsStored(*v)
-		v.End = &onto.End{Commit: l.head() + 1, RenamedTo: t.RenamedTo, Time: now, Runtime: runtime}
+		v.End = &onto.End{Commit: l.head() + 1, RenamedTo: t.RenamedTo, Time: now, Runtime: by.Runtime, Actor: by.Actor, Comment: by.Comment}
 	}
 	if t.Purge {
-		v.End.Purged = true
-		v.End.Versions += l.purge(t.TypeName())
+		versions := l.purge(t.TypeName())
+		v.End.Versions += versions
+		if !v.End.Purged {
+			v.End.Purged, v.End.Purge = true, by.Purge(versions, now)
+		}
 	}
 	return nil
 }
@@ -74,7 +77,7 @@ func (l *log) extend(a backend.NewVersion, before []backend.NewVersion, e *backe
 		u := *a.Upgrader
 		upgrader = &u
 	}
-	l.add(a.Schema, upgrader, e.Runtime, e.Reason, now)
+	l.add(a.Schema, upgrader, e.Origin(), now)
 	return nil
 }
 

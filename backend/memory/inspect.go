@@ -83,7 +83,7 @@ func (b *Backend) DeadLetters(ctx context.Context, q *backend.DeadLetterQuery) i
 }
 
 // Namespaces implements [backend.Bus].
-func (b *Backend) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
+func (b *Backend) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.Namespace, error) {
 	s := b.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,8 +92,26 @@ func (b *Backend) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
 	}
 	var list []backend.Namespace
 	for _, name := range s.bus.names() {
-		list = append(list, s.bus.namespace(name, s.stamp()))
+		list = append(list, s.bus.namespace(name, s.stamp(), ttl))
 	}
+	return list, nil
+}
+
+// Types implements [backend.Bus].
+func (b *Backend) Types(ctx context.Context, namespace string) ([]string, error) {
+	s := b.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := b.usable(ctx); err != nil {
+		return nil, err
+	}
+	var list []string
+	for t := range s.bus.types {
+		if t.namespace == namespace {
+			list = append(list, t.typ)
+		}
+	}
+	slices.Sort(list)
 	return list, nil
 }
 
@@ -119,7 +137,7 @@ func (b *bus) names() []string {
 }
 
 // namespace returns what there is in a namespace.
-func (b *bus) namespace(name string, now time.Time) backend.Namespace {
+func (b *bus) namespace(name string, now time.Time, ttl time.Duration) backend.Namespace {
 	n := backend.Namespace{Name: name}
 	types := map[string]int64{}
 	for _, e := range b.events {
@@ -133,13 +151,12 @@ func (b *bus) namespace(name string, now time.Time) backend.Namespace {
 			n.DeadLetters++
 		}
 	}
-	for _, s := range b.sessions {
-		if s.Namespace == name {
+	for _, id := range slices.Sorted(maps.Keys(b.sessions)) {
+		if s := b.sessions[id]; s.Namespace == name {
 			s.Metadata = bytes.Clone(s.Metadata)
-			n.Sessions = append(n.Sessions, s)
+			n.AddSession(s, now, ttl)
 		}
 	}
-	slices.SortFunc(n.Sessions, func(x, y onto.Session) int { return cmp.Compare(x.ID, y.ID) })
 	handled := map[string]bool{}
 	for h, knows := range b.handlers {
 		if h.namespace == name {

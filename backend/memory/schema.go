@@ -65,7 +65,7 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 			}
 		}
 		changed = true
-		next.add(given, nil, r.Runtime, r.Reason, now)
+		next.add(given, nil, r.Origin(), now)
 	}
 	if diffs != nil {
 		return log{}, false, refusal.TypesDiffer(diffs)
@@ -74,9 +74,10 @@ func (l log) registered(r *backend.Registration, now time.Time) (next log, chang
 }
 
 // add adds the next version of a type.
-func (l *log) add(s onto.Schema, u *onto.StoredUpgrader, runtime, reason string, now time.Time) {
+func (l *log) add(s onto.Schema, u *onto.StoredUpgrader, by backend.TypeOrigin, now time.Time) {
 	v := typelist.New(s, typelist.NextVersion(l.schemas, s.TypeName()))
-	v.Upgrader, v.Created, v.Runtime, v.Reason, v.Since = u, now, runtime, reason, l.head()+1
+	v.Upgrader, v.Since, v.Created = u, l.head()+1, now
+	v.Runtime, v.Reason, v.Actor, v.Comment = by.Runtime, by.Reason, by.Actor, by.Comment
 	l.schemas = append(l.schemas, v)
 	slices.SortFunc(l.schemas, typelist.Compare)
 }

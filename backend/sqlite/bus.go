@@ -138,10 +138,20 @@ func (b *Backend) DeadLetters(ctx context.Context, q *backend.DeadLetterQuery) i
 }
 
 // Namespaces implements [backend.Bus].
-func (b *Backend) Namespaces(ctx context.Context) ([]backend.Namespace, error) {
+func (b *Backend) Namespaces(ctx context.Context, ttl time.Duration) ([]backend.Namespace, error) {
 	var list []backend.Namespace
 	err := b.readBus(ctx, func(r *reading) (err error) {
-		list, err = bus.Namespaces(&r.Moment, b.now())
+		list, err = bus.Namespaces(&r.Moment, b.now(), ttl)
+		return err
+	})
+	return list, err
+}
+
+// Types implements [backend.Bus].
+func (b *Backend) Types(ctx context.Context, namespace string) ([]string, error) {
+	var list []string
+	err := b.readBus(ctx, func(r *reading) (err error) {
+		list, err = bus.Types(&r.Moment, namespace)
 		return err
 	})
 	return list, err

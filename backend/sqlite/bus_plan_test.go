@@ -338,7 +338,10 @@ func readAll(t *testing.T, b *sqlite.Backend) {
 			}
 		}
 	}
-	if _, err := b.Namespaces(t.Context()); err != nil {
+	if _, err := b.Namespaces(t.Context(), time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Types(t.Context(), "n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.Positions(t.Context()); err != nil {

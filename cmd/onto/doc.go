@@ -35,6 +35,7 @@
 //	onto migrate --schema schema.yaml               change types; planned first, with a token
 //	onto schema drop entity Customer                end a type; planned first, with a token
 //	onto revert --commit 12                         undo; shown first
+//	onto revert --subject Customer c1 --since 12    the same of all about one subject
 //	onto events emit --type OrderPaid               an event for handlers
 //	onto events handle --handler mail --type OrderPaid -- ./send-mail    and a handler
 //	onto events dead-letters                        what handlers have given up
@@ -113,12 +114,12 @@
 //
 //	0  success, also when nothing changed or the output is not read any more
 //	1  anything without a status of its own
-//	2  usage: flags, arguments, JSON, filters, or values that do not fit the schema
+//	2  usage: flags, arguments, JSON, filters, values that do not fit the schema, or a verb
+//	   that this kind of storage cannot do
 //	3  a check found errors, a type is stored differently, or a token is stale
 //	4  execution failed: interrupted by a signal, an upgrader failed, or the command of
 //	   a handler did
-//	5  the storage: missing, of another program, damaged, locked, full or read-only, or it
-//	   cannot do this
+//	5  the storage: missing, of another program, damaged, locked, full or read-only
 //	6  conflict: an expectation or an import's precondition did not hold, or an
 //	   idempotency key was reused
 //	7  refused: it would destroy something and was not told to

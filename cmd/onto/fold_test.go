@@ -65,7 +65,7 @@ func TestFoldOfAGoProgram(t *testing.T) {
 	for _, verb := range []string{"verify", "rebuild"} {
 		var stderr bytes.Buffer
 		status := run(t.Context(), []string{"fold", verb, "balance", "--db", path}, strings.NewReader(""), &bytes.Buffer{}, &stderr)
-		if status != session.ExitStorage || !strings.Contains(stderr.String(), "in a program that has it") {
+		if status != session.ExitUsage || !strings.Contains(stderr.String(), "in a program that has it") {
 			t.Errorf("%s: got status %d: %s", verb, status, &stderr)
 		}
 	}

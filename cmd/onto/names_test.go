@@ -331,6 +331,7 @@ func tellOfVersions(s *speaker, dir string) {
 	s.done("", "commits", "positions")
 	s.done("", "info", "--stats", "--schema")
 	s.done("", "revert", "--commit", "4")
+	s.done("", "revert", "--subject", "Customer", "c1", "--since", "4")
 	s.done("", "revert", "--commit", "4", "--apply")
 	s.say("", "revert", "--commit", "99")
 	s.done("", "export", "--output", "-", "--with-metadata")

@@ -125,7 +125,7 @@ func may() map[string][]string {
 		"store/internal/shape":   {"internal/suggest", "internal/refusal", "internal/gostruct", ".", "backend", "internal/codec"},
 		"store/records":          {"internal/suggest", ".", "store", "internal/codec"},
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
-		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/uuid"},
+		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/suggest", "internal/uuid"},
 		"upkeep":                 {".", "backend", "internal/audit"},
 		"archive":                {".", "backend", "internal/codec", "internal/typelist"},
 		// Only care knows every backend: place is given what opens lakes, which is linked with DuckDB.

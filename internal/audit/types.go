@@ -88,7 +88,11 @@ func (l Log) schemaLife(i int, nextCommit int64) error {
 		return l.found(SchemaEnd, "%s ended with commit %d, which does not go with its versions", name, end.Commit)
 	case end.Versions != 0 && !end.Purged:
 		return l.found(SchemaEnd, "%s says that %d versions were purged, but it was not purged", name, end.Versions)
-	case end.Time.Location() != time.UTC || !end.Time.Equal(end.Time.Truncate(time.Microsecond)):
+	case end.Purge != (onto.Purge{}) && (!end.Purged || end.Purge.Versions < 0 || end.Purge.Versions > end.Versions):
+		return l.found(SchemaEnd, "%s has a record of a purge of %d versions, which does not go with its end", name, end.Purge.Versions)
+	case !stored(end.Purge.Time):
+		return l.found(TimeForm, "the time of the purge of %s is not in UTC and microseconds: %v", name, end.Purge.Time)
+	case !stored(end.Time):
 		return l.found(TimeForm, "the time of the end of %s is not in UTC and microseconds: %v", name, end.Time)
 	}
 	return nil
@@ -127,4 +131,9 @@ func (t *types) find(name onto.TypeName, version int) int {
 		t.at = i
 	}
 	return i
+}
+
+// stored reports whether a time is one that can be stored.
+func stored(t time.Time) bool {
+	return t.Location() == time.UTC && t.Equal(t.Truncate(time.Microsecond))
 }

@@ -49,7 +49,7 @@ func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, n
 	retuned := typelist.Retuned(all, reg.Schemas)
 	all = slices.Clone(all)
 	for _, s := range missing {
-		all = append(all, newVersion(all, s, next, now, reg.Runtime, reg.Reason))
+		all = append(all, newVersion(all, s, next, now, reg.Origin()))
 	}
 	slices.SortFunc(all, typelist.Compare)
 	for _, s := range retuned {
@@ -59,9 +59,10 @@ func register(all []onto.SchemaVersion, reg *backend.Registration, next int64, n
 	return all, nil
 }
 
-func newVersion(all []onto.SchemaVersion, s onto.Schema, next int64, now time.Time, runtime, reason string) onto.SchemaVersion {
+func newVersion(all []onto.SchemaVersion, s onto.Schema, next int64, now time.Time, by backend.TypeOrigin) onto.SchemaVersion {
 	v := typelist.New(s, typelist.NextVersion(all, s.TypeName()))
-	v.Created, v.Runtime, v.Reason, v.Since = now, runtime, reason, next
+	v.Since, v.Created = next, now
+	v.Runtime, v.Reason, v.Actor, v.Comment = by.Runtime, by.Reason, by.Actor, by.Comment
 	return v
 }
 
@@ -84,7 +85,7 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 		if i := typelist.LastOf(all, t); i >= 0 {
 			all[i].Schema = typelist.AsStored(all[i])
 		}
-		v := newVersion(all, a.Schema, r.head+1, r.now, e.Runtime, e.Reason)
+		v := newVersion(all, a.Schema, r.head+1, r.now, e.Origin())
 		v.Upgrader = copied(a.Upgrader)
 		all = append(all, v)
 		slices.SortFunc(all, typelist.Compare)
@@ -100,14 +101,19 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 // end is how a type ends that may have ended before.
 func (c *Candidate) end(t *backend.EndedType, before *onto.End) *onto.End {
 	r := c.round
-	end := onto.End{Commit: r.head + 1, RenamedTo: t.RenamedTo, Purged: t.Purge, Time: r.now, Runtime: c.draft.Evolve.Runtime}
+	by := c.draft.Evolve
+	end := onto.End{Commit: r.head + 1, RenamedTo: t.RenamedTo, Purged: t.Purge, Time: r.now, Runtime: by.Runtime, Actor: by.Actor, Comment: by.Comment}
 	if before != nil {
 		end = *before
 		end.Purged = true
 	}
 	if t.Purge && !slices.Contains(c.purged, t.TypeName()) {
 		c.purged = append(c.purged, t.TypeName())
-		end.Versions += r.count(t.TypeName())
+		versions := r.count(t.TypeName())
+		end.Versions += versions
+		if before == nil || !before.Purged { // a further one has nothing to remove
+			end.Purge = by.Purge(versions, r.now)
+		}
 	}
 	return &end
 }

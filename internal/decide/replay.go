@@ -62,7 +62,7 @@ func restoredTypes(stored, given []onto.SchemaVersion) (all []onto.SchemaVersion
 				}
 				continue
 			}
-			v.JSON, v.Created, v.Runtime, v.Reason = was.JSON, was.Created, was.Runtime, was.Reason
+			v.JSON, v.Created, v.Runtime, v.Reason, v.Actor, v.Comment = was.JSON, was.Created, was.Runtime, was.Reason, was.Actor, was.Comment
 		}
 		if t := v.Schema.TypeName(); gone && typelist.LastOf(stored, t) >= 0 && !slices.Contains(purged, t) {
 			purged = append(purged, t)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store"
 )
@@ -60,19 +61,26 @@ type Examined struct {
 	SignatureRef   *string      `json:"signature_ref"`
 	IdempotencyKey *string      `json:"idempotency_key"`
 	Changes        []Change     `json:"changes"`
-	Events         []EventState `json:"events"` // that ride in it
+	Events         []EventState `json:"events"`         // that ride in it
+	EventsRemoved  int          `json:"events_removed"` // others that were emitted with it
 }
 
 // NewExamined describes a commit, without changes and events so far.
 func NewExamined(c onto.Commit) Examined {
 	doc := Examined{
 		Commit: NewCommit(c), SignatureRef: OrNull(c.Signature),
-		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{},
+		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{}, EventsRemoved: c.Events,
 	}
 	if c.Causation != 0 {
 		doc.CausationID = &c.Causation
 	}
 	return doc
+}
+
+// AddEvent adds an event that rides in the commit.
+func (e *Examined) AddEvent(state backend.EventState) {
+	e.Events = append(e.Events, NewEventState(state))
+	e.EventsRemoved = max(0, e.EventsRemoved-1)
 }
 
 // Result is the result of a commit.
@@ -139,11 +147,15 @@ func NewDifference(c onto.Change) Difference {
 // RevertPlan is what a revert is about. Its changes follow, and then a [RevertCount].
 type RevertPlan struct {
 	Head    int64   `json:"head_commit_id"`
-	Commits []int64 `json:"commit_ids"` // that are undone; empty for a return to a moment
+	To      *int64  `json:"to_commit_id,omitempty"` // as of which commit it would be; absent if commits are undone
+	Commits []int64 `json:"commit_ids"`             // that are undone
 }
 
-// NewRevertPlan describes what a revert is about.
-func NewRevertPlan(p store.RevertPlan) RevertPlan { return RevertPlan{p.Head, orEmpty(p.Commits)} }
+// NewRevertPlan describes what a revert is about, and the commit that it goes back to if
+// it is about a moment.
+func NewRevertPlan(p store.RevertPlan, to *int64) RevertPlan {
+	return RevertPlan{p.Head, to, orEmpty(p.Commits)}
+}
 
 // RevertCount is how much a revert would change.
 type RevertCount struct {

@@ -34,7 +34,7 @@ func TestDocuments(t *testing.T) {
 			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{},"correlation_id":null}`},
 		{"examined commit", document.NewExamined(second),
 			`{"commit_id":2,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":"r","actor":"operator:ana","comment":"<why>","operations":0,"metadata":{"k":"v"},` +
-				`"correlation_id":null,"causation_id":1,"signature_ref":null,"idempotency_key":null,"changes":[],"events":[]}`},
+				`"correlation_id":null,"causation_id":1,"signature_ref":null,"idempotency_key":null,"changes":[],"events":[],"events_removed":0}`},
 		{"empty store", document.NewHead(onto.Commit{}), `{"commit_id":0,"created_at":null}`},
 		{"info", document.NewInfo(backend.Info{Backend: "sqlite", Types: []backend.TypeInfo{{Kind: onto.KindEntity, Name: "T", Version: 1}}}, first, true),
 			`{"backend":"sqlite","location":"","format":0,"store_id":"","head":{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00"},"bytes":0,` +

@@ -62,18 +62,45 @@ type SchemaVersion struct {
 	CreatedAt string  `json:"created_at"`
 	RuntimeID *string `json:"runtime_id"`
 	Reason    *string `json:"reason"`
+	Actor     *string `json:"actor"`
+	Comment   *string `json:"comment"`
 	Since     int64   `json:"since_commit_id"` // the first commit that can hold rows of it
 	Upgrader  *string `json:"upgrader"`        // how fields of the version before become its own
 	End       *string `json:"end"`             // how the type came to its end
+
+	EndedAt    *string `json:"ended_at"` // with its end
+	EndRuntime *string `json:"end_runtime_id"`
+	EndActor   *string `json:"end_actor"`
+	EndComment *string `json:"end_comment"`
+
+	Purge *Purge `json:"purge"` // null if it was not purged
+}
+
+// Purge tells how the history of a type was removed.
+type Purge struct {
+	PurgedAt  string  `json:"purged_at"`
+	Versions  int64   `json:"versions"`
+	RuntimeID *string `json:"runtime_id"`
+	Actor     *string `json:"actor"`
+	Comment   *string `json:"comment"`
 }
 
 // NewSchemaVersion tells when a version of a type was registered.
 func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
-	return SchemaVersion{
+	doc := SchemaVersion{
 		TypeName: NewTypeName(v.Schema.TypeName()), Version: v.Version, Hash: v.Hash,
 		CreatedAt: codec.FormatTime(v.Created), RuntimeID: OrNull(v.Runtime), Reason: OrNull(v.Reason),
+		Actor: OrNull(v.Actor.String()), Comment: OrNull(v.Comment),
 		Since: v.Since, Upgrader: OrNull(UpgraderText(v.Upgrader)), End: OrNull(EndText(v.End)),
 	}
+	if e := v.End; e != nil {
+		at := codec.FormatTime(e.Time)
+		doc.EndedAt, doc.EndRuntime, doc.EndActor, doc.EndComment = &at, OrNull(e.Runtime), OrNull(e.Actor.String()), OrNull(e.Comment)
+		if p := e.Purge; p != (onto.Purge{}) {
+			doc.Purge = &Purge{codec.FormatTime(p.Time), p.Versions, OrNull(p.Runtime), OrNull(p.Actor.String()), OrNull(p.Comment)}
+		}
+	}
+	return doc
 }
 
 // UpgraderText says how fields became those of a version.

@@ -28,7 +28,7 @@ import (
 // nothing else is.
 func (a LakeAddress) open(ctx context.Context, how Access, cfg Settings, by Opener) (backend.Backend, error) {
 	if by.Lake == nil {
-		return nil, onto.Errorf(onto.Unsupported, "%s: this program opens no lakes", a)
+		return nil, onto.Errorf(onto.UnsupportedOperation, "%s: this program opens no lakes", a)
 	}
 	target := how == Filling || how == Examining
 	b, err := a.openLake(ctx, cfg, by, false, target)

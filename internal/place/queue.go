@@ -20,7 +20,7 @@ func checkQueueBackend(origin, value string) error {
 		return nil
 	}
 	if value == "sqlserver" {
-		return onto.Errorf(onto.Unsupported, "%s: the work queue cannot be in SQL Server", origin).
+		return onto.Errorf(onto.UnsupportedOperation, "%s: the work queue cannot be in SQL Server", origin).
 			WithHint("use sqlite, and name its file with --db or state.db_path; bring the items over with work import")
 	}
 	return onto.Errorf(onto.Invalid, "%s: %.80q keeps no work queue", origin, value).WithHint("use sqlite")

@@ -36,6 +36,6 @@ func NoBus(d *backend.Draft) error {
 	if len(d.Events) == 0 && len(d.Acks) == 0 && d.Advance == nil {
 		return nil
 	}
-	return onto.Errorf(onto.Unsupported, "this storage keeps no events and no positions").
+	return onto.Errorf(onto.UnsupportedOperation, "this storage keeps no events and no positions").
 		WithHint("use a SQLite file for a program that emits or handles events")
 }

@@ -18,7 +18,8 @@ func FactKnown(w *backend.Write, newest *onto.Version) error {
 		return onto.Errorf(onto.Conflict, "%s was retracted by commit %d, so its id is used up", w.Identity, newest.Commit).
 			WithHint("assert it with another id, or none")
 	}
-	return onto.Errorf(onto.Conflict, "%s is known from commit %d, and says something else", w.Identity, newest.Commit).
+	known, _ := onto.FactOf(newest) // a damaged one is known from its newest version
+	return onto.Errorf(onto.Conflict, "%s is known from commit %d, and says something else", w.Identity, known.Asserted).
 		WithHint("a fact cannot be changed: revoke or retract it, and assert another one with another id, or none")
 }
 

@@ -1,7 +1,11 @@
 // Package suggest finds the name that a misspelled one stands for.
 package suggest
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Name returns the candidate that is closest to name, or "" if none is
 // close. It is for messages about misspelled names.
@@ -13,6 +17,14 @@ func Name(name string, candidates []string) string {
 		}
 	}
 	return best
+}
+
+// Nearest returns the candidates, those that are closest to name first.
+func Nearest(name string, candidates []string) []string {
+	list := slices.Clone(candidates)
+	distance := func(c string) int { return editDistance(strings.ToLower(name), strings.ToLower(c)) }
+	slices.SortStableFunc(list, func(x, y string) int { return cmp.Compare(distance(x), distance(y)) })
+	return list
 }
 
 // editDistance counts the insertions, removals and replacements that turn a into b.

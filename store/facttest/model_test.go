@@ -52,3 +52,23 @@ func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
 	t.Run("migrated", func(t *testing.T) { onFactBackends(t, size, facttest.RunMigrated) })
 	t.Run("imported", func(t *testing.T) { onFactBackends(t, size, facttest.RunImported) })
 }
+
+// The rows of tables say the same at every time, in every order and however they are
+// divided among files.
+func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
+	size := sized(t, 60)
+	size.Facts, size.Points = 4, 0
+	t.Run("every order", func(t *testing.T) {
+		facttest.RunRows(t, size, func(*testing.T) backend.Backend { return memory.New(nil).Open() })
+	})
+	size = sized(t, 40)
+	size.Facts, size.Points = 12, 5
+	t.Run("some orders", func(t *testing.T) { onFactBackends(t, size, facttest.RunRows) })
+}
+
+// A subject that is brought back is what it was, and nothing else has changed.
+func TestSubjectsAreBroughtBack(t *testing.T) {
+	size := sized(t, 20)
+	size.Facts = 25
+	onFactBackends(t, size, facttest.RunUndo)
+}

@@ -97,5 +97,20 @@ func factMistakes() []factMistake {
 	plant("values are in the order of their ids", "../about.go", factModel,
 		`for _, i := range bitemporal.Sorted(g.Claims) {`, `for at, i := range bitemporal.Sorted(g.Claims) {
 				if PLANTED { i = at }`)
+	const (
+		rows  = "^TestRowsInAnyOrderAreThoseOfTheModel$/^every_order$"
+		undos = "^TestSubjectsAreBroughtBack$/^memory$"
+	)
+	plant("a late row has no end", "../records/rows.go", rows,
+		`rec.fields = s.fields(row, f, value, until)`, `if PLANTED { until = time.Time{} }
+	rec.fields = s.fields(row, f, value, until)`)
+	plant("a row that was corrected is taken for the correction", "../records/rows.go", rows,
+		`later(&k.Fact, &last.Fact)) {`, `later(&k.Fact, &last.Fact) != PLANTED) {`)
+	plant("one of many values is told twice", "../records/told.go", rows,
+		`f.Many && other.from < now.from &&`, `f.Many && !PLANTED && other.from < now.from &&`)
+	plant("relations to a subject stay", "../subject.go", undos,
+		`t.Schema.Right == s.Type)`, `!PLANTED && t.Schema.Right == s.Type)`)
+	plant("what is brought back was asserted anew", "../aim.go", undos,
+		`g.Then = withAsserted(g.Then)`, `if !PLANTED { g.Then = withAsserted(g.Then) }`)
 	return list
 }

@@ -85,7 +85,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 	}{
 		{"unknown type", records.ExportOptions{Types: []string{"Custmer"}}, onto.Invalid, "type Custmer does not exist"},
 		{"unknown format", records.ExportOptions{Format: "xml"}, onto.Invalid, `format "xml" is unknown`},
-		{"parquet", records.ExportOptions{Format: "parquet"}, onto.Unsupported, "Parquet is the format of lakes"},
+		{"parquet", records.ExportOptions{Format: "parquet"}, onto.UnsupportedOperation, "Parquet is the format of lakes"},
 		{"CSV of all types", records.ExportOptions{Format: records.CSV}, onto.Invalid, "CSV holds one type, not 5"},
 		{"CSV of two types", records.ExportOptions{Format: records.CSV, Types: []string{"Seat", "Likes"}}, onto.Invalid, "CSV holds one type, not 2"},
 		{"commit that is not there", records.ExportOptions{At: onto.AtCommit(9)}, onto.NotFound, "commit 9 does not exist"},

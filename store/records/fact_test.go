@@ -254,15 +254,21 @@ func TestFactRecords(t *testing.T) {
 	const head = `{"kind":"fact","type":"Contract","subject":"ada","attribute":"salary",`
 	s := factStore(t)
 	assert(t, s, onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: "known", Value: 1},
-		onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: "gone", Value: 1})
-	if _, err := s.Commit(t.Context(), onto.Draft{}.Retract(onto.FactID("Contract", "ada", "salary", "gone"))); err != nil {
-		t.Fatal(err)
+		onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: "gone", Value: 1},
+		onto.Fact{Type: "Contract", Subject: "ada", Attribute: "salary", ID: "ended", Value: 1})
+	for _, d := range []onto.Draft{
+		onto.Draft{}.Retract(onto.FactID("Contract", "ada", "salary", "gone")), onto.Draft{}.Revoke(onto.FactID("Contract", "ada", "salary", "ended"), month(9), nil),
+	} {
+		if _, err := s.Commit(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		name, line string
 		code       onto.Code
 		want, hint string
 	}{
+		{"another value of a fact that was changed", head + `"fact_id":"ended","fields":{"salary":2}}`, onto.Conflict, `line 2: Contract "ada" salary ["ended"] is known from commit 1, and says something else`, "a fact cannot be changed"},
 		{"another value", head + `"fact_id":"known","fields":{"salary":2}}`, onto.Conflict, `line 2: Contract "ada" salary ["known"] is known from commit 1, and says something else`, "a fact cannot be changed"},
 		{"a retracted fact", head + `"fact_id":"gone","fields":{"salary":1}}`, onto.Conflict, `line 2: Contract "ada" salary ["gone"] was retracted by commit 2, so its id is used up`, "a fact cannot be changed"},
 		{"a retraction of what never was", head + `"fact_id":"none","op":"delete"}`, onto.Conflict, `line 2: Contract "ada" salary ["none"] was never asserted`, "take the record out"},
@@ -287,7 +293,7 @@ func TestFactRecords(t *testing.T) {
 			}
 		}
 	}
-	if h, _ := s.Head(t.Context()); h.ID != 2 {
+	if h, _ := s.Head(t.Context()); h.ID != 3 {
 		t.Errorf("something was stored")
 	}
 	skip := &records.ImportOptions{OnConflict: records.Skip}

@@ -62,7 +62,8 @@ func (o *ImportOptions) judgeFact(p *store.Proposal) *verdict {
 	case p.Newest == nil || p.Op == onto.Delete || !p.Changes:
 		return nil
 	case p.Live():
-		reason = fmt.Sprintf("is known from commit %d, and says something else", p.Newest.Commit)
+		known, _ := onto.FactOf(p.Newest) // a damaged one is known from its newest version
+		reason = fmt.Sprintf("is known from commit %d, and says something else", known.Asserted)
 	default:
 		reason = fmt.Sprintf("was retracted by commit %d, so its id is used up", p.Newest.Commit)
 	}

@@ -222,5 +222,5 @@ func TestFormatOf(t *testing.T) {
 		wantError(t, name, err, onto.Invalid, name+": the name does not tell the format")
 	}
 	_, err := records.FormatOf("a.parquet")
-	wantError(t, "a.parquet", err, onto.Unsupported, "Parquet is the format of lakes")
+	wantError(t, "a.parquet", err, onto.UnsupportedOperation, "Parquet is the format of lakes")
 }

@@ -102,7 +102,7 @@ func FormatOf(file string) (Format, error) {
 }
 
 func noParquet() error {
-	return onto.Errorf(onto.Unsupported, "Parquet is the format of lakes; records are JSON Lines or CSV").
+	return onto.Errorf(onto.UnsupportedOperation, "Parquet is the format of lakes; records are JSON Lines or CSV").
 		WithHint("use --format jsonl or --format csv; most tools for Parquet read both")
 }
 

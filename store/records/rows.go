@@ -24,12 +24,21 @@ import (
 // attribute that the column is named after. Empty cells and nulls say nothing, so they
 // end no fact, and neither does a row that is gone.
 //
-// A cell that says what the store believes of that time already changes nothing, so the
-// same rows can be imported again, and of a row that has changed only the changed cells
-// become facts. The rows about one subject may come in any order: those of a later time
-// speak in place of the earlier ones, and a row that is older than what the store knows
-// of a later time holds until then. Two rows must not say different things of the same
-// time.
+// At any time, what speaks on an attribute is the row with the latest time that is not
+// after it, in whatever order the rows come and however they are divided among imports.
+// So a row that confirms the value of an earlier one becomes a fact as well: it ends what
+// a row in between says that comes late. Only a row that the store has already, with the
+// same value since the same time, changes nothing. On an attribute marked many, a row
+// changes nothing if its value holds at that time anyway.
+//
+// Two rows that say different things of the same time contradict each other. Within one
+// import that is refused. In a later import it is a correction, and the one that came last
+// speaks.
+//
+// This is about rows, of imports that follow one another: an import knows the rows that
+// the store has when it begins to read. A fact that was asserted otherwise speaks in place
+// of the rows that the store has by then, for all the time that it holds. A row that comes
+// late ends where a known fact begins, also if that one has an end or was revoked.
 type Rows struct {
 	Subject string // the column that names the subject
 
@@ -37,7 +46,7 @@ type Rows struct {
 	// updated_at: as in RFC 3339, or 2026-03-01 or 2026-03-01 10:30:00 in UTC. A row
 	// without one holds since Since; if that is zero, until something is known.
 	// Without the column and without Since, rows hold always, in place of all that is
-	// known.
+	// known by then.
 	From  string
 	Since time.Time
 
@@ -88,11 +97,10 @@ type rowSource struct {
 	table    table
 	check    func(thing any) error                                  // what the store says about a record; asked if bad rows are left out
 	believed func(subjects []string) iter.Seq2[onto.Version, error] // what the store believes of them; nil if it has no facts of the type
-	now      time.Time
 
-	batch   []tableRow // read, and not passed on
-	ended   error      // of the table
-	known   map[string][]knownFact
+	batch   []tableRow                    // read, and not passed on
+	ended   error                         // of the table
+	known   map[onto.Identity][]knownFact // by the attribute that they are on
 	told    *told
 	records []record // of the row that was taken last
 	row     int64    // its number
@@ -126,7 +134,7 @@ func newRowSource(ctx context.Context, s *store.Store, lines *lineReader, types 
 	if err != nil {
 		return nil, err
 	}
-	src := &rowSource{Rows: *o.Rows, schema: schema, lines: lines, check: s.Check, now: time.Now(), told: newTold(maxSeen)}
+	src := &rowSource{Rows: *o.Rows, schema: schema, lines: lines, check: s.Check, told: newTold(maxSeen)}
 	facts := s.At(head.ID).FindKind(onto.KindFact, schema.Name)
 	some, err := facts.Exists(ctx)
 	if err != nil {
@@ -185,7 +193,7 @@ func (s *rowSource) fill() error {
 	if len(s.batch) == 0 {
 		return s.ended
 	}
-	s.known = map[string][]knownFact{}
+	s.known = map[onto.Identity][]knownFact{}
 	if s.believed == nil {
 		return nil
 	}
@@ -205,7 +213,8 @@ func (s *rowSource) fill() error {
 			return err
 		}
 		field, _ := s.schema.Attribute(f.Attribute)
-		s.known[f.Subject] = append(s.known[f.Subject], knownFact{f, v.Fields, codec.Find(v.Fields, []string{field.Name})})
+		on := attributeOf(f.Subject, f.Attribute)
+		s.known[on] = append(s.known[on], knownFact{f, v.Fields, codec.Find(v.Fields, []string{field.Name})})
 	}
 	return nil
 }
@@ -247,57 +256,85 @@ func (s *rowSource) take(row *tableRow) error {
 			if err != nil {
 				return inColumn(cell.Name, err)
 			}
-			told, err := s.told.add(row, cell.Name, &f, fitted)
+			seen, err := s.told.add(row, cell.Name, &f, fitted)
 			if err != nil {
 				return err
 			}
-			if !told.twice {
-				s.records = append(s.records, s.record(row, cell.Name, &f, fitted, told))
+			if !seen.already {
+				s.records = append(s.records, s.record(row, cell.Name, &f, fitted, seen.next))
 			}
 		}
 	}
 	return nil
 }
 
-// record is that of a cell: the fact that says so already, or a new one.
-func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value []byte, told before) record {
+// record is that of a cell: the fact that says so already, or a new one. Next is when the
+// fact of another row with the same of many values begins.
+func (s *rowSource) record(row *tableRow, attribute string, f *onto.Field, value []byte, next time.Time) record {
 	rec := record{schema: s.schema, op: onto.Put, line: row.line}
-	at := row.from
-	if s.From == "" && s.Since.IsZero() {
-		at = s.now // such rows hold always, whatever is known of some time
-	}
-	var speaks *knownFact
-	until := told.until // from when on something else is known
-	used := 0           // how many facts say the same of the same time
-	for i := range s.known[row.subject] {
-		k := &s.known[row.subject][i]
-		if k.Attribute != attribute {
+	always := !f.Many && s.From == "" && s.Since.IsZero() // in place of what is known of any time
+	var known []*knownFact                                // what it depends on
+	until := next                                         // from when on something else is known
+	all := s.known[attributeOf(row.subject, attribute)]
+	for i := range all {
+		k := &all[i]
+		if f.Many && !bytes.Equal(k.value, value) {
 			continue
 		}
-		same := bytes.Equal(k.value, value)
-		if same && k.From.Equal(row.from) {
-			used++
-		}
-		switch {
-		case k.Holds(at):
-			if f.Many && same || !f.Many && (speaks == nil || later(&k.Fact, &speaks.Fact)) {
-				speaks = k
-			}
-		case !f.Many && k.From.After(at) && (until.IsZero() || k.From.Before(until)):
+		known = append(known, k)
+		if !always && k.From.After(row.from) && (until.IsZero() || k.From.Before(until)) {
 			until = k.From
 		}
 	}
-	if speaks != nil && bytes.Equal(speaks.value, value) && (f.Many || !told.anew) {
-		s.told.stays()
-		rec.id, rec.fields = speaks.Identity(), speaks.fields
+	var same *knownFact
+	if f.Many {
+		same = holding(known, row.from)
+	} else if last := lastTold(known, row.from, always); last != nil && last.says(value, row.from, until) {
+		same = last
+	}
+	if same != nil {
+		rec.id, rec.fields = same.Identity(), same.fields
 		return rec
 	}
-	if s.From == "" && s.Since.IsZero() {
-		until = time.Time{}
-	}
-	rec.id = onto.FactID(s.schema.Name, row.subject, attribute, rowID(row, attribute, value, used))
+	s.told.holds(until)
+	rec.id = onto.FactID(s.schema.Name, row.subject, attribute, newRowID(row, attribute, value, known))
 	rec.fields = s.fields(row, f, value, until)
 	return rec
+}
+
+// attributeOf names an attribute of a subject.
+func attributeOf(subject, attribute string) onto.Identity {
+	return onto.Identity{Left: subject, Right: attribute}
+}
+
+// holding is one of the facts that holds at a time; nil if none does.
+func holding(known []*knownFact, at time.Time) *knownFact {
+	for _, k := range known {
+		if k.Holds(at) {
+			return k
+		}
+	}
+	return nil
+}
+
+// lastTold is the fact that was asserted last of those that begin at a time, or of all.
+func lastTold(known []*knownFact, from time.Time, all bool) *knownFact {
+	var last *knownFact
+	for _, k := range known {
+		if (all || k.From.Equal(from)) && (last == nil || later(&k.Fact, &last.Fact)) {
+			last = k
+		}
+	}
+	return last
+}
+
+// says reports whether the fact is that of a row with this value, which would hold from
+// one time on and before another. A revocation stands: the row says nothing new.
+func (k *knownFact) says(value []byte, from, until time.Time) bool {
+	if !bytes.Equal(k.value, value) || !k.From.Equal(from) {
+		return false
+	}
+	return k.Revoked != nil || k.Until.IsZero() || !until.IsZero() && !k.Until.Before(until)
 }
 
 // later reports whether a fact was asserted after another one.
@@ -328,8 +365,18 @@ func (s *rowSource) fields(row *tableRow, f *onto.Field, value []byte, until tim
 	return codec.AppendObject(nil, members)
 }
 
-// rowID is the id of the fact that a cell makes: the same whenever it is imported. A
-// value that comes back after others has been used before.
+// newRowID is the id of the fact that a cell makes. A value that comes back after others
+// of the same time has been used before.
+func newRowID(row *tableRow, attribute string, value []byte, known []*knownFact) string {
+	for used := 0; ; used++ {
+		id := rowID(row, attribute, value, used)
+		if !slices.ContainsFunc(known, func(k *knownFact) bool { return k.ID == id }) {
+			return id
+		}
+	}
+}
+
+// rowID is the id of such a fact: the same whenever it is imported.
 func rowID(row *tableRow, attribute string, value []byte, used int) string {
 	from := ""
 	if !row.from.IsZero() {

@@ -68,7 +68,7 @@ func wantSaid(t testing.TB, s *store.Store, m int, want ...string) {
 }
 
 // A table with updated_at, imported every now and then: the facts tell what each cell was
-// and since when, and only what has changed becomes a fact.
+// and since when, and a row that has changed confirms the cells that have not.
 func TestRowsWithTheTimeOfTheirLastChange(t *testing.T) {
 	s, o := rowStore(t), rows(records.Rows{Subject: "id", From: "updated_at", Skip: []string{"internal"}})
 	header := "id,name,tier,seats,internal,updated_at"
@@ -85,10 +85,10 @@ func TestRowsWithTheTimeOfTheirLastChange(t *testing.T) {
 	}
 	june := lines(header, "c1,Ada,Platinum,3,x,2026-06-01", "c2,Bob,Silver,1,x,2026-05-01")
 	plan, err := records.Plan(t.Context(), s, strings.NewReader(june), o)
-	if err != nil || plan.Inserts != 2 || plan.Unchanged != 4 {
+	if err != nil || plan.Inserts != 6 || plan.Unchanged != 0 {
 		t.Fatalf("plan: got %+v, %v", plan, err)
 	}
-	if out := mustImport(t, s, june, o); out.Inserts != 2 || out.Unchanged != 4 {
+	if out := mustImport(t, s, june, o); out.Inserts != 6 || out.Unchanged != 0 {
 		t.Fatalf("changed rows: got %+v", out)
 	}
 	wantSaid(t, s, 5, "c1.name:Ada", "c1.tier:Gold", "c1.seats:3", "c2.name:Bob", "c2.seats:1", "c2.tier:Silver")
@@ -183,9 +183,12 @@ func TestRowsWithoutATime(t *testing.T) {
 	}
 	wantSaid(t, s, 2, "c1.tier:Silver", "c2.tier:Gold")
 	since.Rows.Since = month(5)
-	if out := mustImport(t, s, lines("id,tier", "c2,Gold"), since); out.Result.ID != 0 {
-		t.Errorf("what is believed of that time already: got %+v", out)
+	if out := mustImport(t, s, lines("id,tier", "c2,Gold"), since); out.Inserts != 1 {
+		t.Errorf("the same of a later time: got %+v", out)
 	}
+	mustImport(t, s, lines("id,tier", "c2,Silver"), rows(records.Rows{Subject: "id", Since: month(3)}))
+	wantSaid(t, s, 4, "c1.tier:Silver", "c2.tier:Silver")
+	wantSaid(t, s, 5, "c1.tier:Silver", "c2.tier:Gold")
 }
 
 func TestRowsOfObjects(t *testing.T) {
@@ -227,8 +230,12 @@ func TestManyRows(t *testing.T) {
 		t.Fatalf("got %+v", out)
 	}
 	out := mustImport(t, s, table(func(i int) string { return [2]string{"Gold", "Silver"}[i%2] }, "2026-02-01"), o)
+	if out.Inserts != 4000 {
+		t.Errorf("got %+v, want that all is confirmed or changed", out)
+	}
+	out = mustImport(t, s, table(func(i int) string { return [2]string{"Gold", "Bronze"}[i%2] }, "2026-02-01"), o)
 	if out.Inserts != 1000 || out.Unchanged != 3000 {
-		t.Errorf("got %+v, want that every second tier has changed", out)
+		t.Errorf("got %+v, want that every second tier is corrected", out)
 	}
 }
 

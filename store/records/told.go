@@ -2,6 +2,7 @@ package records
 
 import (
 	"hash/maphash"
+	"math"
 	"slices"
 	"time"
 
@@ -24,16 +25,18 @@ type told struct {
 // telling is what one row tells.
 type telling struct {
 	from  int64 // in microseconds
+	until int64 // of the fact that was made; from if none was, because the store says so already
 	value uint64
 	line  int64
-	stays bool // the store says so already, so no fact was made
 }
+
+// open is no bound.
+const open = math.MaxInt64
 
 // before is what earlier rows mean for a cell.
 type before struct {
-	twice bool      // an earlier row says the same
-	anew  bool      // a fact was made for another row, so what the store says may not speak any more
-	until time.Time // when a later row begins that made no fact; zero for none
+	already bool      // an earlier row says the same
+	next    time.Time // when the next fact with the same of many values begins; zero for none
 }
 
 func newTold(limit int) *told {
@@ -49,18 +52,16 @@ func (t *told) add(row *tableRow, attribute string, f *onto.Field, value []byte)
 	}
 	t.last = hashed{maphash.Bytes(t.seeds[0], text), maphash.Bytes(t.seeds[1], text)}
 	now := telling{from: row.from.UnixMicro(), value: maphash.Bytes(t.seeds[2], value), line: row.line}
+	now.until = now.from
 	for _, other := range t.known[t.last] {
 		switch {
-		case other.from == now.from && other.value == now.value:
-			b.twice = true
-			return b, nil
-		case other.from == now.from:
+		case other.from == now.from && other.value != now.value:
 			return b, onto.Errorf(onto.Conflict, "%s of %q was on line %d already, with another value of the same time", attribute, row.subject, other.line).
 				WithHint("keep one of the two, or name the column that has the time since when a row holds")
-		case !other.stays:
-			b.anew = true
-		case other.from > now.from && (b.until.IsZero() || other.from < b.until.UnixMicro()):
-			b.until = time.UnixMicro(other.from).UTC()
+		case other.from == now.from || f.Many && other.from < now.from && now.from < other.until:
+			return before{already: true}, nil
+		case f.Many && now.from < other.from && (b.next.IsZero() || other.from < b.next.UnixMicro()):
+			b.next = time.UnixMicro(other.from).UTC()
 		}
 	}
 	if t.cells == t.limit {
@@ -87,9 +88,14 @@ func (t *told) undo() {
 	t.begin()
 }
 
-// stays notes that the store says already what the last cell says.
-func (t *told) stays() {
-	if list := t.known[t.last]; len(list) > 0 {
-		list[len(list)-1].stays = true
+// holds notes until when the fact holds that was made of the last cell.
+func (t *told) holds(until time.Time) {
+	list := t.known[t.last]
+	if len(list) == 0 {
+		return
+	}
+	list[len(list)-1].until = open
+	if !until.IsZero() {
+		list[len(list)-1].until = until.UnixMicro()
 	}
 }

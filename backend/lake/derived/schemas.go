@@ -35,17 +35,20 @@ type droppedDoc struct {
 
 // versionDoc is one version of a type.
 type versionDoc struct {
-	Kind     onto.Kind            `json:"type_kind"`
-	Name     string               `json:"type_name"`
-	Version  int                  `json:"schema_version_id"`
-	Schema   json.RawMessage      `json:"schema"` // as it was registered
-	Hash     string               `json:"schema_hash"`
-	Created  string               `json:"created_at"`
-	Runtime  *string              `json:"runtime_id"`
-	Reason   *string              `json:"reason"`
-	Since    int64                `json:"since_commit"`
-	Upgrader *onto.StoredUpgrader `json:"upgrader"`
-	End      *onto.End            `json:"end"`
+	Kind      onto.Kind            `json:"type_kind"`
+	Name      string               `json:"type_name"`
+	Version   int                  `json:"schema_version_id"`
+	Schema    json.RawMessage      `json:"schema"` // as it was registered
+	Hash      string               `json:"schema_hash"`
+	Created   string               `json:"created_at"`
+	Runtime   *string              `json:"runtime_id"`
+	Reason    *string              `json:"reason"`
+	ActorKind *string              `json:"actor_kind"`
+	ActorID   *string              `json:"actor_id"`
+	Comment   *string              `json:"comment"`
+	Since     int64                `json:"since_commit"`
+	Upgrader  *onto.StoredUpgrader `json:"upgrader"`
+	End       *onto.End            `json:"end"`
 }
 
 // schemaObject is a derived object about types. Its body depends on the types
@@ -112,7 +115,8 @@ func versionsKey(t onto.TypeName) string {
 func newVersionDoc(v *onto.SchemaVersion) versionDoc {
 	return versionDoc{
 		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Schema: v.JSON, Hash: v.Hash, Created: codec.FormatTime(v.Created),
-		Runtime: orNull(v.Runtime), Reason: orNull(v.Reason), Since: v.Since, Upgrader: v.Upgrader, End: v.End,
+		Runtime: orNull(v.Runtime), Reason: orNull(v.Reason),
+		ActorKind: orNull(string(v.Actor.Kind)), ActorID: orNull(v.Actor.ID), Comment: orNull(v.Comment), Since: v.Since, Upgrader: v.Upgrader, End: v.End,
 	}
 }
 

@@ -60,3 +60,18 @@ func TestMovedFactsAreThoseOfTheModel(t *testing.T) {
 	t.Run("migrated", func(t *testing.T) { facttest.RunMigrated(t, size, open) })
 	t.Run("imported", func(t *testing.T) { facttest.RunImported(t, size, open) })
 }
+
+// The rows of tables say the same at every time, in every order and however they are
+// divided among files.
+func TestRowsInAnyOrderAreThoseOfTheModel(t *testing.T) {
+	facttest.RunRows(t, sized(t, 10, facttest.Size{Facts: 8, Points: 2, Seed: 50_001}), func(t *testing.T) backend.Backend {
+		return openTrusted(t, memory.New(nil), 0)
+	})
+}
+
+// A subject that is brought back is what it was, and nothing else has changed.
+func TestSubjectsAreBroughtBack(t *testing.T) {
+	facttest.RunUndo(t, sized(t, 10, facttest.Size{Facts: 20, Points: 5, Seed: 60_001}), func(t *testing.T) backend.Backend {
+		return openTrusted(t, memory.New(nil), 0)
+	})
+}

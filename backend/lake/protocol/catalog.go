@@ -35,18 +35,21 @@ type TableEntry struct {
 
 // SchemaEntry is one version of a type.
 type SchemaEntry struct {
-	Kind     onto.Kind            `json:"type_kind"`
-	Name     string               `json:"type_name"`
-	Version  int                  `json:"schema_version_id"`
-	Schema   json.RawMessage      `json:"schema"`
-	Hash     string               `json:"schema_hash"`
-	Created  string               `json:"created_at"`
-	Runtime  string               `json:"runtime_id,omitempty"`
-	Reason   string               `json:"reason,omitempty"`
-	Since    int64                `json:"since_commit"`
-	Upgrader *onto.StoredUpgrader `json:"upgrader,omitempty"`
-	End      *onto.End            `json:"end,omitempty"`
-	Flags    json.RawMessage      `json:"flags,omitempty"` // the schema with index and search as they are now, if they are others
+	Kind      onto.Kind            `json:"type_kind"`
+	Name      string               `json:"type_name"`
+	Version   int                  `json:"schema_version_id"`
+	Schema    json.RawMessage      `json:"schema"`
+	Hash      string               `json:"schema_hash"`
+	Created   string               `json:"created_at"`
+	Runtime   string               `json:"runtime_id,omitempty"`
+	Reason    string               `json:"reason,omitempty"`
+	ActorKind onto.ActorKind       `json:"actor_kind,omitempty"`
+	ActorID   string               `json:"actor_id,omitempty"`
+	Comment   string               `json:"comment,omitempty"`
+	Since     int64                `json:"since_commit"`
+	Upgrader  *onto.StoredUpgrader `json:"upgrader,omitempty"`
+	End       *onto.End            `json:"end,omitempty"`
+	Flags     json.RawMessage      `json:"flags,omitempty"` // the schema with index and search as they are now, if they are others
 }
 
 // catalogPath is where the catalog of an attempt is.
@@ -115,7 +118,7 @@ func (e *SchemaEntry) check() error {
 		return fmt.Errorf("it has a version %d", e.Version)
 	case !inRange(e.Since):
 		return fmt.Errorf("version %d begins with commit %d", e.Version, e.Since)
-	case e.End != nil && !inRange(e.End.Commit, e.End.Versions):
+	case e.End != nil && !inRange(e.End.Commit, e.End.Versions, e.End.Purge.Versions):
 		return fmt.Errorf("version %d ended with commit %d, and %d versions of it", e.Version, e.End.Commit, e.End.Versions)
 	case !canonical(e.Schema) || e.Flags != nil && !canonical(e.Flags):
 		return fmt.Errorf("version %d has a schema that no writer stores", e.Version)

@@ -31,6 +31,8 @@ type Keeper struct {
 	Seen    func(commit int64)                              // told of commits that are made here
 	Runtime string
 	Timeout time.Duration // of one application of a fold
+	Actor   onto.Actor    // of commits that register folds; the zero Actor for that of all upkeep
+	Comment string        // of these commits; "" for which fold it is
 
 	// Former refuses a write, which is no assertion, about a fact that has no version,
 	// unless it had one while its type had another name.

@@ -49,7 +49,7 @@ func TestVersionsAreRebuilt(t *testing.T) {
 		if st := p.status(old, "inbox"); st.Unable == "" || st.Version != 2 {
 			p.Errorf("to the older program the fold is %+v", st)
 		}
-		if err := old.VerifyFolds(ctx, "inbox"); onto.CodeOf(err) != onto.Unsupported {
+		if err := old.VerifyFolds(ctx, "inbox"); onto.CodeOf(err) != onto.UnsupportedOperation {
 			p.Errorf("the older program verifies: %v, want unsupported", err)
 		}
 		if late := p.open(notices(1)); p.status(late, "inbox").Version != 2 {

@@ -1,6 +1,7 @@
 package foldkeep
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -281,7 +282,8 @@ func (k *Keeper) begin(ctx context.Context, m moment, f *fold.Fold) error {
 			c.Commit = v.Commit // of a fold that has ended
 		}
 	}
-	d := k.draft(fmt.Sprintf("fold %s version %d", f.Name, f.Version))
+	d := k.draft(cmp.Or(k.Comment, fmt.Sprintf("fold %s version %d", f.Name, f.Version)))
+	d.Actor = cmp.Or(k.Actor, d.Actor)
 	next := fold.Record{Behind: c.Behind, Progress: c.Progress, Rebuild: &fold.Rebuilding{}}
 	if _, more, err := k.subjectsAfter(ctx, f, m.head, "", 0); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (k *Keeper) Verify(ctx context.Context, names []string) error {
 			continue
 		}
 		if s.Unable != "" {
-			return onto.Errorf(onto.Unsupported, "fold %s cannot be verified here: %s", s.Name, s.Unable).WithHint("verify it in a program that has it")
+			return onto.Errorf(onto.UnsupportedOperation, "fold %s cannot be verified here: %s", s.Name, s.Unable).WithHint("verify it in a program that has it")
 		}
 		if err := k.verify(ctx, s.Facts, s.Name); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (k *Keeper) RebuildFold(ctx context.Context, name string, progress func(don
 			if c != nil {
 				why = c.why
 			}
-			return onto.Errorf(onto.Unsupported, "fold %s cannot be rebuilt here: %s", name, why).WithHint("rebuild it in a program that has it")
+			return onto.Errorf(onto.UnsupportedOperation, "fold %s cannot be rebuilt here: %s", name, why).WithHint("rebuild it in a program that has it")
 		}
 		next := c.Record
 		next.Rebuild = &fold.Rebuilding{}

@@ -127,12 +127,18 @@ func (c *Cleaner) Step(t *Tx, done *backend.CleanPlan) (err error) {
 	if err != nil {
 		return err
 	}
+	removed := done.Events
 	for i := range list {
 		o := &list[i]
 		if count(done, k, o); o.keep {
 			continue
 		}
 		if err := t.removeEvent(k, o); err != nil {
+			return err
+		}
+	}
+	if done.Events > removed {
+		if err := t.exec(`INSERT OR IGNORE INTO onto_event_types (namespace, type) VALUES (?, ?)`, k.namespace, k.typ); err != nil {
 			return err
 		}
 	}

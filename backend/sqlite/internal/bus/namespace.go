@@ -15,13 +15,15 @@ import (
 // overview gathers what there is, by namespace.
 type overview struct {
 	m         *layout.Moment
-	at, ahead string // as in a Tx
+	now       time.Time
+	ttl       time.Duration // of sessions
+	at, ahead string        // as in a Tx
 	list      map[string]*backend.Namespace
 }
 
 // Namespaces returns what there is in each namespace. Handled events are only counted.
-func Namespaces(m *layout.Moment, now time.Time) ([]backend.Namespace, error) {
-	o := &overview{m, codec.FormatTime(now), limit(now), map[string]*backend.Namespace{}}
+func Namespaces(m *layout.Moment, now time.Time, ttl time.Duration) ([]backend.Namespace, error) {
+	o := &overview{m, now, ttl, codec.FormatTime(now), limit(now), map[string]*backend.Namespace{}}
 	for _, step := range []func() error{o.types, o.deadLetters, o.sessions, o.handlers, o.schedules} {
 		if err := step(); err != nil {
 			return nil, err
@@ -67,8 +69,9 @@ func (o *overview) deadLetters() error {
 
 func (o *overview) sessions() error {
 	return o.m.Each(`SELECT session_id, namespace, started_at, last_heartbeat, metadata FROM sessions ORDER BY session_id`, nil, func(r *driver.Rows) error {
-		ns := o.of(r.Text(1))
-		ns.Sessions = append(ns.Sessions, onto.Session{ID: r.Text(0), Namespace: r.Text(1), Started: layout.TimeAt(r, 2), Beat: layout.TimeAt(r, 3), Metadata: r.Bytes(4)})
+		o.of(r.Text(1)).AddSession(onto.Session{
+			ID: r.Text(0), Namespace: r.Text(1), Started: layout.TimeAt(r, 2), Beat: layout.TimeAt(r, 3), Metadata: r.Bytes(4),
+		}, o.now, o.ttl)
 		return nil
 	})
 }

@@ -94,6 +94,23 @@ func kindsOf(m *layout.Moment, namespace string) ([]kind, error) {
 	}
 }
 
+// Types lists the types of events that were ever emitted in a namespace: those of the events
+// that are there, and those of removed ones, which were noted then.
+func Types(m *layout.Moment, namespace string) ([]string, error) {
+	list, err := driver.List(m.Ctx, m.Conn, `SELECT type FROM onto_event_types WHERE namespace = ?`, []any{namespace}, func(r *driver.Rows) (string, error) {
+		return r.Text(0), nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	kinds, err := kindsOf(m, namespace)
+	for _, k := range kinds {
+		list = append(list, k.typ)
+	}
+	slices.Sort(list)
+	return slices.Compact(list), err
+}
+
 // merge gives the events of several types in one order.
 func merge(m *layout.Moment, kinds []kind, give func(r *driver.Rows) error) error {
 	const sql = ` FROM events e INDEXED BY idx_events_namespace_type_order WHERE e.namespace = ? AND e.type = ?

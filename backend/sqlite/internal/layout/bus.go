@@ -127,6 +127,11 @@ CREATE TABLE IF NOT EXISTS onto_event_schedules (
     tick TEXT NOT NULL,
     PRIMARY KEY (namespace, name)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS onto_event_types (
+    namespace TEXT NOT NULL,
+    type TEXT NOT NULL,
+    PRIMARY KEY (namespace, type)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS onto_positions (
     name TEXT PRIMARY KEY,
     commit_id INTEGER NOT NULL
@@ -169,7 +174,7 @@ func indexNames(script string) []string {
 // BusTables are the tables of format 4.
 func BusTables() []string {
 	return []string{"events", "event_claims", "dead_letters", "sessions", "onto_bus", "onto_event_queues", "onto_event_ready",
-		"onto_event_keys", "onto_event_behind", "onto_event_schedules", "onto_positions"}
+		"onto_event_keys", "onto_event_behind", "onto_event_schedules", "onto_event_types", "onto_positions"}
 }
 
 // NumberEvents numbers the events that have no number, or one that another event has,

@@ -18,7 +18,8 @@ import (
 // registry.
 func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
 	return driver.List(context.Background(), c, `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
-			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), v.onto_since, v.onto_upgrader, v.onto_end
+			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), v.onto_since, v.onto_upgrader, v.onto_end,
+			v.onto_actor_kind, v.onto_actor_id, v.onto_comment
 		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
 			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
 				WHERE n.type_kind = v.type_kind AND n.type_name = v.type_name)
@@ -52,6 +53,7 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 	v := onto.SchemaVersion{
 		Schema: schema, Version: int(rows.Int(2)), JSON: data, Hash: rows.Text(4),
 		Created: StoredTime(rows.Text(5)), Runtime: rows.Text(6), Reason: rows.Text(7), Since: rows.Int(9),
+		Actor: onto.Actor{Kind: onto.ActorKind(rows.Text(12)), ID: rows.Text(13)}, Comment: rows.Text(14),
 	}
 	if v.Version < 1 || v.Version > math.MaxInt32 || v.Since < 0 {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
@@ -146,10 +148,13 @@ func keep[T onto.StoredUpgrader | onto.End](w *driver.Conn, column string, value
 
 // SchemaSums is the columns of a version of a type that its checksum covers, and the checksum.
 const (
-	schemaColumns   = `type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end`
+	schemaColumns   = `type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end, onto_actor_kind, onto_actor_id, onto_comment`
 	SchemaSums      = schemaColumns + `, onto_sum`
-	SchemaSumsWidth = 11
+	SchemaSumsWidth = 14
 )
+
+// schemaPlaces is the placeholders of a row.
+var schemaPlaces = strings.Repeat("?, ", SchemaSumsWidth) + "?"
 
 // schemaColumn is the place of a column among these.
 func schemaColumn(name string) int { return slices.Index(strings.Split(schemaColumns, ", "), name) }
@@ -165,8 +170,9 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 		return err
 	}
 	args := []any{string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
-		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end}
-	return w.Exec(`INSERT INTO schema_versions (`+SchemaSums+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, append(args, SumOf(&w.Scratch, args))...)
+		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end,
+		OrNull(string(v.Actor.Kind)), OrNull(v.Actor.ID), OrNull(v.Comment)}
+	return w.Exec(`INSERT INTO schema_versions (`+SchemaSums+`) VALUES (`+schemaPlaces+`)`, append(args, SumOf(&w.Scratch, args))...)
 }
 
 // keptJSON is an upgrader or an end as it is stored, or nil for none.

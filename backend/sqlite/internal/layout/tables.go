@@ -87,6 +87,9 @@ CREATE TABLE IF NOT EXISTS schema_versions (
     onto_since INTEGER,
     onto_upgrader TEXT,
     onto_end TEXT,
+    onto_actor_kind TEXT,
+    onto_actor_id TEXT,
+    onto_comment TEXT,
     onto_sum INTEGER,
     UNIQUE(type_kind, type_name, schema_version_id)
 );

@@ -22,7 +22,8 @@ func examineCommand(c *session.Session) *cobra.Command {
 		Use:   "examine --id ID",
 		Short: "Show one commit and what it changed",
 		Long: `Show everything that is known about one commit, each change it made, and the
-events that ride in it.`,
+events that ride in it. A commit keeps the number of its events: those that a cleanup
+has removed, or that stayed behind when the store was copied, are counted.`,
 		Example: `  onto commits examine --id 41
   onto commits examine --id 41 --json`,
 		Args: session.ArgCount(0),
@@ -54,7 +55,7 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 			if err := printChanges(c, changes); err != nil {
 				return err
 			}
-			return printEvents(ctx, c, s, id)
+			return printEvents(ctx, c, s, &commit)
 		}
 		doc := document.NewExamined(commit)
 		for change, err := range changes {
@@ -67,7 +68,7 @@ func examine(ctx context.Context, c *session.Session, id int64) error {
 			if err != nil {
 				return err
 			}
-			doc.Events = append(doc.Events, document.NewEventState(e))
+			doc.AddEvent(e)
 		}
 		return c.Document(doc)
 	})
@@ -83,13 +84,23 @@ func eventsOf(ctx context.Context, s *store.Store, commit int64) iter.Seq2[backe
 	return b.Events(ctx, &backend.EventQuery{Commit: commit})
 }
 
-// printEvents prints the events that ride in a commit, if there are any.
-func printEvents(ctx context.Context, c *session.Session, s *store.Store, commit int64) error {
+// printEvents prints the events that ride in a commit, and says how many others were
+// emitted with it.
+func printEvents(ctx context.Context, c *session.Session, s *store.Store, commit *onto.Commit) error {
 	list := terminal.Events(c.Printer)
-	if err := session.Each(eventsOf(ctx, s, commit), list.Add); err != nil || list.N == 0 {
+	if err := session.Each(eventsOf(ctx, s, commit.ID), list.Add); err != nil {
 		return err
 	}
-	return list.Close("")
+	if list.N > 0 {
+		if err := list.Close(""); err != nil {
+			return err
+		}
+	}
+	if gone := commit.Events - list.N; gone > 0 {
+		c.Say("%s emitted with this commit that %s not here: a cleanup removes events, and a copy leaves them behind",
+			terminal.Count(gone, "event was", "events were"), map[bool]string{true: "is", false: "are"}[gone == 1])
+	}
+	return nil
 }
 
 // printCommit prints a commit, without empty parts.
@@ -97,6 +108,10 @@ func printCommit(c *session.Session, commit onto.Commit) error {
 	causation := ""
 	if commit.Causation != 0 {
 		causation = strconv.FormatInt(commit.Causation, 10)
+	}
+	events := ""
+	if commit.Events != 0 {
+		events = strconv.Itoa(commit.Events)
 	}
 	return c.Pairs([][2]string{
 		{"commit", strconv.FormatInt(commit.ID, 10)},
@@ -110,5 +125,6 @@ func printCommit(c *session.Session, commit onto.Commit) error {
 		{"idempotency", commit.IdempotencyKey},
 		{"metadata", showMeta(commit.Metadata)},
 		{"operations", strconv.Itoa(commit.Operations)},
+		{"events", events},
 	})
 }

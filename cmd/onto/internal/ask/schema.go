@@ -176,7 +176,9 @@ func SchemaHistory(c *session.Session) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "history --type T",
 		Short: "List the versions of a type",
-		Long:  "List the versions of a type, oldest first: when each was registered, by which\nrun of a program, and why.",
+		Long: `List the versions of a type, oldest first: when each was registered, by which run of
+a program, on whose behalf and why; and for a type that has ended, the same of its end.
+A migration or a drop that had nothing to write made no commit: it is found here.`,
 		Example: `  onto schema history --type Customer
   onto schema history --kind relation --type Subscription --json`,
 		Args: session.ArgCount(0),
@@ -201,7 +203,7 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 		if err != nil {
 			return err
 		}
-		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "since", "upgrader", "end"),
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "actor", "comment", "since", "upgrader", "end"),
 			document.NewSchemaVersion, schemaCells)
 		for _, v := range versions {
 			if err := out.Add(v); err != nil {
@@ -215,6 +217,36 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	return []string{
 		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
-		strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), document.EndText(v.End),
+		v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), endCell(v.End),
 	}, nil
+}
+
+// endCell says how a type has ended, on whose behalf and why, and the same of its purge.
+func endCell(e *onto.End) string {
+	if e == nil {
+		return ""
+	}
+	text := document.EndText(e)
+	p := &e.Purge
+	if *p != (onto.Purge{}) && !p.Time.Equal(e.Time) { // it was purged later
+		text = document.EndText(&onto.End{Commit: e.Commit, RenamedTo: e.RenamedTo})
+	}
+	text += whoAndWhy(e.Actor, e.Comment)
+	switch {
+	case *p == (onto.Purge{}):
+		return text
+	case p.Time.Equal(e.Time):
+		return text + "; " + terminal.Count(p.Versions, "version was", "versions were") + " purged"
+	}
+	return text + "; " + terminal.Count(p.Versions, "version was", "versions were") + " purged at " + terminal.Time(p.Time) + whoAndWhy(p.Actor, p.Comment)
+}
+
+func whoAndWhy(actor onto.Actor, comment string) (text string) {
+	if actor != (onto.Actor{}) {
+		text = " for " + actor.String()
+	}
+	if comment != "" {
+		text += ": " + comment
+	}
+	return text
 }

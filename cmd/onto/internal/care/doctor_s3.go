@@ -78,7 +78,7 @@ func bucketToProbe(cfg place.Settings, args []string) (place.LakeAddress, error)
 		return place.LakeAddress{}, err
 	}
 	if !loc.IsLake() {
-		return place.LakeAddress{}, onto.Errorf(onto.Invalid, "doctor s3 looks at a bucket, and a SQLite file is none").
+		return place.LakeAddress{}, onto.Errorf(onto.UnsupportedOperation, "doctor s3 looks at a bucket, and a SQLite file is none").
 			WithHint("write s3://BUCKET/PREFIX or file:///DIRECTORY")
 	}
 	return loc.Lake, nil

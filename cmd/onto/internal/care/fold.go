@@ -146,7 +146,7 @@ func chosenFolds(ctx context.Context, s *store.Store, names []string) ([]store.F
 			return nil, noFold(name, all)
 		}
 		if why := all[i].Unable; why != "" {
-			return nil, onto.Errorf(onto.Unsupported, "fold %s cannot be verified here: %s", name, why).WithHint("verify it in a program that has it")
+			return nil, onto.Errorf(onto.UnsupportedOperation, "fold %s cannot be verified here: %s", name, why).WithHint("verify it in a program that has it")
 		}
 		list = append(list, all[i])
 	}

@@ -74,7 +74,7 @@ func restore(cmd *cobra.Command, c *session.Session, file string, by *session.By
 		return err
 	}
 	if loc.IsLake() {
-		return onto.Errorf(onto.Unsupported, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
+		return onto.Errorf(onto.UnsupportedOperation, "restore: a backup, which is a SQLite file, cannot take the place of a lake").
 			WithHint("copy it to an empty place").WithCommand("copy", file, "URI", "--apply")
 	}
 	if loc.InMemory() {

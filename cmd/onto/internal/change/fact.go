@@ -52,6 +52,12 @@ func assertCommand(c *session.Session) *cobra.Command {
 		Long: `Assert says that an attribute of a subject has a value: from --from on, before
 --until. Without them it has no bound. In place of JSON, - reads the value from stdin.
 
+A new fact speaks in place of those asserted before it for all the time that it holds.
+Without --until this includes values that are known of later times: a salary asserted
+from February on, without an end, speaks in July as well, although another one was
+asserted before from July on. To state only the time in between, give --until. A row of
+onto import --facts ends by itself where a later one begins.
+
 With --id the fact can be asserted again without a change; an id that is known with
 another value or time is refused. Without --id one is made, and told on stderr as part
 of the reference to the fact; with --json it is among the facts.

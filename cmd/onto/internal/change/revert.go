@@ -17,11 +17,15 @@ import (
 
 // revertFlags is what revert takes besides what is said about its commit.
 type revertFlags struct {
-	commit, to                    int64
+	commit                        int64
 	correlation, entity, relation string
-	fact                          string
+	fact, subject                 string
 	instance                      string
+	to, since                     string
 	apply, over                   bool
+
+	aim               // what they say
+	moment onto.Point // of --to or --since
 }
 
 // Revert is the verb revert: commits, undone.
@@ -29,14 +33,20 @@ func Revert(c *session.Session) *cobra.Command {
 	var w session.WriteFlags
 	var f revertFlags
 	cmd := &cobra.Command{
-		Use:   "revert --commit N | --correlation ID | --entity TYPE KEY --to N | --relation TYPE LEFT RIGHT --to N | --fact REF --to N",
+		Use:   "revert --commit N | --correlation ID | --subject TYPE KEY --since MOMENT | --entity TYPE KEY --to MOMENT | --relation TYPE LEFT RIGHT --to MOMENT | --fact REF --to MOMENT",
 		Short: "Undo commits with a commit that compensates them",
 		Long: `Revert makes things what they were, as one new commit; history stays. Without
 --apply it only shows that commit.
 
 --commit undoes what one commit did. --correlation undoes all commits with that
 correlation id. --entity, --relation and --fact bring one thing back to what it was
-as of commit --to; 0 means before it existed.
+at --to: as of a commit, at a date or a time, in UTC unless it says otherwise; 0 means
+before it existed.
+
+--subject brings back an entity with the relations that have it at either end and the
+facts about it, to what all of that was at --since: what was changed about it after that
+moment is undone, whichever commits did it, and nothing else that they did. Of a type
+of facts, it is only the facts of that type about KEY.
 
 What other commits have changed since blocks a revert, and the table says which
 they are. Revert those first, or undo them too with --over.
@@ -46,6 +56,7 @@ what was shown, add --expect-head with the head that was shown.`,
 		Example: `  onto revert --commit 41
   onto revert --commit 41 --apply --actor operator:ana --comment "wrong file"
   onto revert --correlation import-7 --over --json
+  onto revert --subject Customer c1 --since 2026-03-01T12:00
   onto revert --entity Customer c1 --to 7
   onto revert --relation Subscription c1 p1 --to 0 --apply
   onto revert --relation Employment ada acme --instance 2026 --to 7
@@ -65,7 +76,9 @@ func (f *revertFlags) register(cmd *cobra.Command) {
 	flags.StringVar(&f.relation, "relation", "", "bring back one relation of this `TYPE`; its left and right key follow")
 	flags.StringVar(&f.fact, "fact", "", "bring back the fact that `REF` refers to")
 	flags.StringVar(&f.instance, "instance", "", "instance `KEY` of the relation")
-	flags.Int64Var(&f.to, "to", 0, "with --entity, --relation and --fact: to what it was as of commit `N`")
+	flags.StringVar(&f.subject, "subject", "", "bring back an entity of this `TYPE` with its relations and facts; its key follows")
+	flags.StringVar(&f.since, "since", "", "with --subject: undo what has changed since this `MOMENT`: a commit id, a date or a time")
+	flags.StringVar(&f.to, "to", "", "with --entity, --relation and --fact: to what it was at this `MOMENT`: a commit id, a date or a time")
 	flags.BoolVar(&f.over, "over", false, "also undo what other commits have changed since")
 	flags.BoolVar(&f.apply, "apply", false, "make the commit")
 }
@@ -84,7 +97,7 @@ func revert(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, f *re
 	}
 	ctx := cmd.Context()
 	return c.WithStore(ctx, how, func(s *store.Store) error {
-		r, err := f.revert(s, args)
+		r, err := f.revert(ctx, s, args)
 		if err != nil {
 			return err
 		}
@@ -99,10 +112,13 @@ func revert(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, f *re
 			return err
 		}
 		if c.JSON {
-			return revertDocument(c, plan)
+			return revertDocument(c, plan, f.target(r))
 		}
 		migrated, err := migratedBy(ctx, s, r.Commit)
 		if err != nil {
+			return err
+		}
+		if err := f.sayMoment(ctx, c, s, r.To); err != nil {
 			return err
 		}
 		return showRevert(c, plan, f.over, append(f.words(cmd), args...), migrated)
@@ -131,78 +147,141 @@ func checkPlannedHead(d onto.Draft, head int64) error {
 	return nil
 }
 
-// check refuses flags that do not say one thing to revert.
+// aim is a flag that says what to revert.
+type aim struct {
+	flag string
+	args int      // how many follow
+	form []string // how they are written
+	when string   // the flag with the moment to go back to; "" if it undoes commits
+}
+
+var aims = []aim{
+	{"commit", 0, nil, ""},
+	{"correlation", 0, nil, ""},
+	{"subject", 1, []string{"TYPE", "KEY", "--since", "MOMENT"}, "since"},
+	{"entity", 1, []string{"TYPE", "KEY", "--to", "MOMENT"}, "to"},
+	{"relation", 2, []string{"TYPE", "LEFT", "RIGHT", "--to", "MOMENT"}, "to"},
+	{"fact", 0, []string{"REF", "--to", "MOMENT"}, "to"},
+}
+
+// check refuses flags that do not say one thing to revert, and reads the moment.
 func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	var chosen []string
-	for _, name := range []string{"commit", "correlation", "entity", "relation", "fact"} {
-		if cmd.Flags().Changed(name) {
-			chosen = append(chosen, "--"+name)
+	var a aim
+	for _, other := range aims {
+		if cmd.Flags().Changed(other.flag) {
+			chosen, a = append(chosen, "--"+other.flag), other
 		}
 	}
 	if len(chosen) == 0 {
-		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("give --commit, --correlation, --entity, --relation or --fact")
+		return onto.Errorf(onto.Invalid, "it is not said what to revert").WithHint("give --commit, --correlation, --subject, --entity, --relation or --fact")
 	}
 	if len(chosen) > 1 {
 		return onto.Errorf(onto.Invalid, "%s contradict each other", strings.Join(chosen, " and ")).WithHint("give one of them")
 	}
-	one := chosen[0] == "--entity" || chosen[0] == "--relation" || chosen[0] == "--fact"
-	want, form := 0, []string{"revert", chosen[0], cmd.Flag(chosen[0][2:]).Value.String()}
-	switch chosen[0] {
-	case "--entity":
-		want, form = 1, []string{"revert", "--entity", "TYPE", "KEY", "--to", "N"}
-	case "--relation":
-		want, form = 2, []string{"revert", "--relation", "TYPE", "LEFT", "RIGHT", "--to", "N"}
-	case "--fact":
-		form = []string{"revert", "--fact", "REF", "--to", "N"}
+	form := append([]string{"revert", chosen[0]}, a.form...)
+	if a.form == nil {
+		form = append(form, cmd.Flag(a.flag).Value.String())
 	}
-	switch {
-	case len(args) != want:
-		return onto.Errorf(onto.Invalid, "%s %s: got %s after it, not %d", cmd.CommandPath(), chosen[0], terminal.Count(len(args), "argument", "arguments"), want).
+	if len(args) != a.args {
+		return onto.Errorf(onto.Invalid, "%s %s: got %s after it, not %d", cmd.CommandPath(), chosen[0], terminal.Count(len(args), "argument", "arguments"), a.args).
 			WithHint("write it like this").WithCommand(form...)
-	case one != cmd.Flags().Changed("to") && one:
-		return onto.Errorf(onto.Invalid, "%s needs --to", chosen[0]).WithHint("name the commit to go back to; 0 is before it existed")
-	case one != cmd.Flags().Changed("to"):
-		return onto.Errorf(onto.Invalid, "--to goes with --entity, --relation and --fact, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
-	case cmd.Flags().Changed("instance") && chosen[0] != "--relation":
-		return onto.Errorf(onto.Invalid, "--instance goes with --relation, not with %s", chosen[0]).WithHint("write it like this").WithCommand(form...)
-	case chosen[0] == "--correlation" && f.correlation == "":
+	}
+	for _, other := range []struct{ flag, of string }{{"to", "--entity, --relation and --fact"}, {"since", "--subject"}, {"instance", "--relation"}} {
+		mine := other.flag == a.when || other.flag == "instance" && a.flag == "relation"
+		if cmd.Flags().Changed(other.flag) && !mine {
+			return onto.Errorf(onto.Invalid, "--%s goes with %s, not with %s", other.flag, other.of, chosen[0]).WithHint("write it like this").WithCommand(form...)
+		}
+	}
+	f.aim = a
+	switch {
+	case a.when != "":
+		return f.readMoment(cmd)
+	case a.flag == "correlation" && f.correlation == "":
 		return onto.Errorf(onto.Invalid, "--correlation is empty").WithHint("give a correlation id")
-	case chosen[0] == "--commit" && f.commit < 1:
+	case a.flag == "commit" && f.commit < 1:
 		return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", f.commit)
 	}
-	return session.NotNegative("to", f.to)
+	return nil
+}
+
+// readMoment reads the moment to go back to.
+func (f *revertFlags) readMoment(cmd *cobra.Command) error {
+	if !cmd.Flags().Changed(f.when) {
+		return onto.Errorf(onto.Invalid, "--%s needs --%s", f.flag, f.when).WithHint("name the commit or the time to go back to; 0 is before it existed")
+	}
+	var err error
+	if f.moment, err = session.ParsePoint(cmd.Flag(f.when).Value.String()); err != nil {
+		return err
+	}
+	if n, ok := f.moment.Commit(); ok {
+		return session.NotNegative(f.when, n)
+	}
+	return nil
 }
 
 // revert is what the flags ask for.
-func (f *revertFlags) revert(s *store.Store, args []string) (store.Revert, error) {
-	r := store.Revert{Commit: f.commit, Correlation: f.correlation, To: f.to, Over: f.over}
-	kind, name := onto.KindEntity, f.entity
-	if f.relation != "" {
-		kind, name = onto.KindRelation, f.relation
-	}
-	if f.fact != "" {
-		var err error
-		r.Identity, err = session.Thing{Args: []string{f.fact}}.Identity(s)
-		return r, err
-	}
-	if len(args) == 0 {
+func (f *revertFlags) revert(ctx context.Context, s *store.Store, args []string) (store.Revert, error) {
+	r := store.Revert{Commit: f.commit, Correlation: f.correlation, Over: f.over}
+	if f.when == "" {
 		return r, nil
 	}
-	schema, err := s.Type(name)
+	then, err := s.View(f.moment).Commit(ctx)
 	if err != nil {
 		return r, err
 	}
-	if schema.Kind != kind {
-		return r, onto.Errorf(onto.Invalid, "%s is a type of kind %s, not %s", name, schema.Kind, kind).WithHint("use --%s", schema.Kind)
+	r.To = then.ID
+	switch f.flag {
+	case "subject":
+		r.Subject = store.Subject{Type: f.subject, Key: args[0]}
+	case "fact":
+		r.Identity, err = session.Thing{Args: []string{f.fact}}.Identity(s)
+	case "relation":
+		r.Identity, err = f.thing(s, onto.KindRelation, append([]string{f.relation}, args...))
+	default:
+		r.Identity, err = f.thing(s, onto.KindEntity, append([]string{f.entity}, args...))
 	}
-	r.Identity, err = session.Thing{Args: append([]string{name}, args...), Instance: f.instance}.Identity(s)
 	return r, err
+}
+
+// thing is one entity or relation.
+func (f *revertFlags) thing(s *store.Store, kind onto.Kind, words []string) (onto.Identity, error) {
+	schema, err := s.Type(words[0])
+	if err != nil {
+		return onto.Identity{}, err
+	}
+	if schema.Kind != kind {
+		return onto.Identity{}, onto.Errorf(onto.Invalid, "%s is a type of kind %s, not %s", words[0], schema.Kind, kind).WithHint("use --%s", schema.Kind)
+	}
+	return session.Thing{Args: words, Instance: f.instance}.Identity(s)
+}
+
+// target is the commit that a plan goes back to; nil if it undoes commits.
+func (f *revertFlags) target(r store.Revert) *int64 {
+	if f.when == "" {
+		return nil
+	}
+	return &r.To
+}
+
+// sayMoment tells which commit a time stands for.
+func (f *revertFlags) sayMoment(ctx context.Context, c *session.Session, s *store.Store, to int64) error {
+	if at, timed := f.moment.Time(); timed && to == 0 {
+		c.Say("to before the first commit: there was none by %s", terminal.Time(at))
+	} else if timed {
+		then, err := s.At(to).Commit(ctx)
+		if err != nil {
+			return err
+		}
+		c.Say("to what it was after commit %d of %s", to, terminal.Time(then.Time))
+	}
+	return nil
 }
 
 // words is the flags that say what to revert, as they can be given again.
 func (f *revertFlags) words(cmd *cobra.Command) []string {
 	words := []string{"revert"}
-	for _, name := range []string{"commit", "correlation", "to", "instance", "entity", "relation", "fact"} {
+	for _, name := range []string{"commit", "correlation", "to", "since", "instance", "subject", "entity", "relation", "fact"} {
 		if flag := cmd.Flag(name); flag.Changed {
 			words = append(words, "--"+name, flag.Value.String())
 		}
@@ -219,8 +298,8 @@ func applyRevert(ctx context.Context, c *session.Session, s *store.Store, d onto
 }
 
 // revertDocument prints a plan as one JSON document, its changes as they come.
-func revertDocument(c *session.Session, plan store.RevertPlan) error {
-	out, err := c.ArrayIn(document.NewRevertPlan(plan), "changes")
+func revertDocument(c *session.Session, plan store.RevertPlan, to *int64) error {
+	out, err := c.ArrayIn(document.NewRevertPlan(plan, to), "changes")
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,9 @@ with emit or --emit, go on the chain of its event (ONTO_EVENT_ROOT, ONTO_EVENT_D
 The name stands for the handler in the store: several processes under one name share
 its events. Each event is handled once in effect. A command whose process or machine
 dies is run again: use ONTO_EVENT_ID where doing something twice would hurt. If several
-types are given under one name, each process gets events of its own types.
+types are given under one name, each process gets events of its own types. A type of
+which no event was ever emitted in the namespace is waited for, with a warning that names
+those that were.
 
 What the command prints on stdout is on stdout, also with --json. A command that takes
 longer than --timeout has failed; its process group gets SIGTERM, and SIGKILL five
@@ -147,6 +149,9 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 		if err != nil {
 			return err
 		}
+		if err := f.warnOfTypes(ctx, c, b); err != nil {
+			return err
+		}
 		run := b.Run
 		if f.once || f.untilIdle {
 			run = b.RunUntilIdle
@@ -159,6 +164,21 @@ func handle(c *session.Session, cmd *cobra.Command, f *handleFlags) error {
 		}
 		return t.conclude(f.once || f.untilIdle)
 	})
+}
+
+// warnOfTypes warns of types of which there never was an event: they are probably misspelled.
+func (f *handleFlags) warnOfTypes(ctx context.Context, c *session.Session, b *bus.Bus) error {
+	for _, t := range f.types {
+		if t == onto.DeadLetterType { // the first one may be far off
+			continue
+		}
+		if err := b.CheckType(ctx, t); onto.CodeOf(err) == onto.NotFound {
+			c.Warn(err)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drainPatience is what the end of a run may take besides waiting for commands.

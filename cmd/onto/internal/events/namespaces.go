@@ -17,7 +17,8 @@ func namespacesCommand(c *session.Session) *cobra.Command {
 		Use:   "list-namespaces",
 		Short: "List the namespaces of events",
 		Long: `List the namespaces with how many events, sessions and unresolved dead letters each
-has. Handlers only get events of their own namespace.`,
+has. A session that is dead, as sessions shows, does not count. Handlers only get
+events of their own namespace.`,
 		Example: `  onto events list-namespaces
   onto events list-namespaces --json`,
 		Args: session.ArgCount(0),

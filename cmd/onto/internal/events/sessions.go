@@ -2,6 +2,8 @@ package events
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,18 +39,24 @@ func listSessions(ctx context.Context, c *session.Session, s *scope, b *bus.Bus)
 	if err != nil {
 		return err
 	}
+	dead := map[string]bool{}
 	columns := append(terminal.WholeColumns("session", "started", "last beat", "state"), terminal.Columns("metadata")...)
 	list := terminal.Rows(c.Printer, columns,
-		func(x onto.Session) document.Session { return document.NewSession(x, b.Dead(x)) },
+		func(x onto.Session) document.Session { return document.NewSession(x, dead[x.ID]) },
 		func(x onto.Session) ([]string, error) {
-			state := map[bool]string{true: "dead", false: "alive"}[b.Dead(x)]
+			state := map[bool]string{true: "dead", false: "alive"}[dead[x.ID]]
 			return []string{x.ID, terminal.Time(x.Started), terminal.Time(x.Beat), state, string(x.Metadata)}, nil
 		})
 	for _, n := range all {
 		if n.Name != s.name {
 			continue
 		}
-		for _, x := range n.Sessions {
+		for _, x := range n.Dead {
+			dead[x.ID] = true
+		}
+		known := slices.Concat(n.Sessions, n.Dead)
+		slices.SortFunc(known, func(x, y onto.Session) int { return strings.Compare(x.ID, y.ID) })
+		for _, x := range known {
 			if err := list.Add(x); err != nil {
 				return err
 			}

@@ -33,7 +33,8 @@ An entity type that relations have as an endpoint, or facts as their subject, is
 refused, unless they are dropped with it.
 
 With --purge-history every version of it is removed for good, also from the past.
-Nothing brings that back but a backup.`,
+Nothing brings that back but a backup. What stays is a record of it: when, how many
+versions, and --actor and --comment, which schema history shows.`,
 		Example: `  onto schema drop relation Subscription
   onto schema drop fact Contract
   onto schema drop entity Product --cascade-relations

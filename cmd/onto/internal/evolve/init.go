@@ -21,6 +21,7 @@ import (
 func Init(c *session.Session) *cobra.Command {
 	var schema string
 	var dryRun bool
+	var by session.ByFlags
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Make a store and register types",
@@ -28,7 +29,8 @@ func Init(c *session.Session) *cobra.Command {
 file. It makes no commit, unless the file has folds. Again with the same schema
 changes nothing; a type that is stored differently is refused, and nothing is
 registered then. A lake is made only in an empty place, and only where writers can
-rely on the storage, which is tried out first.
+rely on the storage, which is tried out first. --actor and --comment say on whose
+behalf and why; schema history shows them.
 
 Marks on fields can change at any time: index makes filters on a field fast,
 search lets --search find its words. Marking a field builds what it needs, and
@@ -56,10 +58,18 @@ the states are rebuilt then.
 		Example: `  onto init
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
+  onto init --schema schema.yaml --actor operator:ana --comment 'the first types'
   onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
 		Args: session.ArgCount(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return initialise(cmd.Context(), c, schema, dryRun) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			actor, err := by.Actor(c, cmd)
+			if err != nil {
+				return err
+			}
+			return initialise(cmd.Context(), c, schema, dryRun, store.Options{Actor: actor, Comment: by.Comment})
+		},
 	}
+	by.Register(cmd)
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
 	return cmd
@@ -103,7 +113,7 @@ func fieldTypes() string {
 	return strings.Join(names, ", ")
 }
 
-func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool) error {
+func initialise(ctx context.Context, c *session.Session, schema string, dryRun bool, by store.Options) error {
 	file, err := readFile(ctx, c, schema)
 	if err != nil {
 		return err
@@ -114,7 +124,7 @@ func initialise(ctx context.Context, c *session.Session, schema string, dryRun b
 	}
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
-		if err := applyInit(ctx, c, file); err != nil {
+		if err := applyInit(ctx, c, file, by); err != nil {
 			return err
 		}
 	}
@@ -197,12 +207,14 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 	return doc, nil
 }
 
-func applyInit(ctx context.Context, c *session.Session, file schemafile.File) error {
+// applyInit does what is planned, on behalf and with the comment that the options have.
+func applyInit(ctx context.Context, c *session.Session, file schemafile.File, by store.Options) error {
 	b, cfg, err := c.OpenBackend(ctx, place.Creating)
 	if err != nil {
 		return err
 	}
 	opts := c.StoreOptions(cfg)
+	opts.Actor, opts.Comment = by.Actor, by.Comment
 	for _, f := range file.Folds {
 		opts.Folds = append(opts.Folds, store.FoldProgram(f))
 	}

@@ -27,7 +27,7 @@ const (
 // exitOf is the table from code to exit status.
 func exitOf(code onto.Code) int {
 	switch code {
-	case onto.Invalid, onto.TooLarge:
+	case onto.Invalid, onto.TooLarge, onto.UnsupportedOperation:
 		return ExitUsage
 	case onto.SchemaOutdated, onto.MigrationToken, document.CheckFailed:
 		return ExitMismatch
@@ -86,6 +86,11 @@ func (c *Session) report(err error) {
 func (c *Session) reportJSON(err error) {
 	report := document.NewReport(err, c.hint(err))
 	c.sayJSON(document.Problem{Error: &report})
+}
+
+// Warn reports an error that does not keep a verb from doing what it was asked.
+func (c *Session) Warn(err error) {
+	c.warn(c.JSON, document.CodeOf(err), document.Message(err), onto.HintOf(err))
 }
 
 // warn reports what does not change what the verb did or answered.

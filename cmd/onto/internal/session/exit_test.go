@@ -14,7 +14,7 @@ import (
 
 func TestEveryCodeHasItsStatus(t *testing.T) {
 	want := map[onto.Code]int{
-		onto.Invalid: 2, onto.TooLarge: 2,
+		onto.Invalid: 2, onto.TooLarge: 2, onto.UnsupportedOperation: 2,
 		onto.SchemaOutdated: 3, onto.MigrationToken: 3, document.CheckFailed: 3,
 		document.Interrupted: 4, document.CommandFailed: 4, onto.UpgraderMissing: 4, onto.UpgraderFailed: 4, onto.EventLoopLimit: 4,
 		onto.Uninitialized: 5, onto.CopyUnfinished: 5, onto.Unsupported: 5, onto.Corrupt: 5, onto.ReadOnly: 5,

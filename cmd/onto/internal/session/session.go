@@ -179,13 +179,14 @@ func (c *Session) StoreOptions(cfg place.Settings) *store.Options {
 	}
 }
 
-// Unsupported is the error for a verb that the kind of storage has no answer to.
+// Unsupported is the error for a verb that the kind of storage cannot do. Its exit status is
+// that of a wrong command line.
 func (c *Session) Unsupported(verb, why, instead string, command ...string) error {
 	kind := "a SQLite file"
 	if c.Place().IsLake() {
 		kind = "a lake"
 	}
-	return onto.Errorf(onto.Unsupported, "%s: %s %s", verb, kind, why).WithHint("%s", instead).WithCommand(command...)
+	return onto.Errorf(onto.UnsupportedOperation, "%s: %s %s", verb, kind, why).WithHint("%s", instead).WithCommand(command...)
 }
 
 // warnOfDamage reports what damaged stores that were opened do not show.

@@ -223,7 +223,7 @@ func (k *copying) makeTarget(ctx context.Context) error {
 func asArchive(b backend.Backend, at place.Location) (backend.Archive, error) {
 	a, ok := backend.As[backend.Archive](b)
 	if !ok {
-		return nil, onto.Errorf(onto.Unsupported, "%s: this kind of storage cannot be copied", at)
+		return nil, onto.Errorf(onto.UnsupportedOperation, "%s: this kind of storage cannot be copied", at)
 	}
 	return a, nil
 }

@@ -86,9 +86,13 @@ With --facts, the file is any table, as CSV or as objects on lines, and its rows
 brought in as facts of the type that --type names: each cell that has a value tells the
 attribute that its column is named after, about the subject in the column --subject, since
 the time in the column --valid-from. Columns that are no attribute are named with --skip.
-A row without a time, or a table without that column, holds since --since, or always. The
-same rows again change nothing; what has changed becomes a new fact. Rows that are gone
-end nothing.
+A row without a time, or a table without that column, holds since --since, or always.
+At any time the row with the latest time by then speaks, in whatever order and in however
+many files the rows come; a table without any times speaks in place of all that is known
+by then. Each cell since another time is a fact, also if it repeats the value of an earlier
+time: it ends what a late row says of the time in between. The same rows again change
+nothing. Two rows that say different things of the same time are refused in one file; in a
+later file the row is a correction. Rows that are gone end nothing.
 
 While an apply reads, others cannot write to a SQLite file. To a lake they can; if
 somebody commits meanwhile, a long import is decided once more, and others wait
