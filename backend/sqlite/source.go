@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
