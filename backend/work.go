@@ -47,6 +47,10 @@ type WorkQueue interface {
 	//
 	// A source at its limit gives nothing: as many of its items are in progress as it may
 	// have at once, or its rate is used up. Items of other sources are taken all the same.
+	//
+	// An item that has been tried MaxTries times is given up where it would be taken: it
+	// has failed, by an attempt that ends at once, see [WorkRequest.GiveUp]. It counts for
+	// the Limit of the request, and not for the limits of its source.
 	Dequeue(ctx context.Context, r *WorkRequest) (WorkTaken, error)
 
 	// Finish ends attempts, and returns a verdict for each: LeaseExpired if the item is
@@ -92,14 +96,15 @@ type WorkLimit struct {
 
 // WorkRequest asks for items.
 type WorkRequest struct {
-	Worker  string
-	Run     string   // of the attempts; "" for none
-	OnlyRun bool     // only items of that run
-	Systems []string // only items of these; nil for all
-	Limit   int      // at most so many; 0 for none
-	Lease   time.Duration
-	Limits  map[WorkSource]WorkLimit
-	Most    WorkLimit // of sources that Limits does not name
+	Worker   string
+	Run      string   // of the attempts; "" for none
+	OnlyRun  bool     // only items of that run
+	Systems  []string // only items of these; nil for all
+	Limit    int      // at most so many; 0 for none
+	MaxTries int      // items that were tried so often are given up; 0 for any number
+	Lease    time.Duration
+	Limits   map[WorkSource]WorkLimit
+	Most     WorkLimit // of sources that Limits does not name
 
 	Finish []WorkOutcome // first, in the same transaction
 }
@@ -108,6 +113,8 @@ type WorkRequest struct {
 type WorkTaken struct {
 	Items []onto.WorkItem // in their order, with the attempt's number
 	Lost  int             // attempts that were lost, and closed now
+
+	GivenUp []WorkState // items that were given up, in their order, each with the attempt that says so
 
 	Verdicts []WorkVerdict // of Finish
 

@@ -132,6 +132,14 @@ func limitMutants() []mutant {
 		{"workers are not told when to come back", "work workload", onWork(func(b *foreman) {
 			b.answer = func(_ *backend.WorkRequest, t *backend.WorkTaken) { t.Next = time.Time{} }
 		})},
+		{"items that were tried too often are taken", "work workload", onWork(func(b *foreman) { b.request = func(r *backend.WorkRequest) { r.MaxTries = 0 } })},
+		{"items are given up a try too early", "work workload", onWork(func(b *foreman) {
+			b.request = func(r *backend.WorkRequest) {
+				if r.MaxTries > 1 {
+					r.MaxTries--
+				}
+			}
+		})},
 		{"outcomes come after items are taken", "work workload", onWork(func(b *foreman) {
 			b.take = func(ctx context.Context, r *backend.WorkRequest) (backend.WorkTaken, error) {
 				first := *r

@@ -45,6 +45,7 @@ type shift struct {
 	Limit       int
 	Lease       time.Duration
 	Limits      int // which limits
+	MaxTries    int
 
 	Revise backend.WorkRevising
 	Query  querySketch
@@ -182,6 +183,7 @@ func (m *shift) drawRequest(t *rapid.T) {
 	m.Limit = oneOf(t, "limit", 2, 1, 3, 5, 0, 9)
 	m.Lease = drawLease(t)
 	m.Limits = rapid.IntRange(0, len(workLimits())-1).Draw(t, "limits")
+	m.MaxTries = oneOf(t, "max tries", 0, 0, 0, 0, 2, 1, 3)
 	if oneOf(t, "finishing", false, false, true) {
 		m.Ends = rapid.SliceOfN(rapid.Custom(drawEnding), 1, 3).Draw(t, "ends")
 	}

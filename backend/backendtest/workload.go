@@ -242,6 +242,7 @@ func (r *workload) countFresh(fresh []bool, count bool) {
 func (r *workload) dequeuing(m *shift) trafficCall {
 	q := workLimits()[m.Limits]
 	q.Worker, q.Run, q.OnlyRun, q.Limit, q.Lease = workers()[m.Worker], workRuns()[m.Run], m.OnlyRun, m.Limit, m.Lease
+	q.MaxTries = m.MaxTries
 	if !slices.Contains(m.Systems, -1) {
 		q.Systems = names(workSystems(), m.Systems)
 	}
@@ -253,6 +254,7 @@ func (r *workload) dequeuing(m *shift) trafficCall {
 			r.taken = append(r.taken, got.Items...)
 			r.counts["taken"] += len(got.Items)
 			r.counts["lost"] += got.Lost
+			r.counts["given up"] += len(got.GivenUp)
 			if err == nil && len(got.Items) < m.Limit && m.Limits > 0 {
 				r.counts["fewer than asked for, under limits"]++
 			}
