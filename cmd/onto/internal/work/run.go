@@ -118,7 +118,11 @@ func withBoth(c *session.Session, cmd *cobra.Command, writes bool, write func(*s
 		return err
 	}
 	if !writes || target.Same(queue) {
-		return c.WithQueue(cmd.Context(), place.Writing, func(s *store.Store) error {
+		how := place.Creating
+		if writes {
+			how = place.Writing // a store that is new has no types
+		}
+		return c.WithQueue(cmd.Context(), how, func(s *store.Store) error {
 			q, err := work.Open(s)
 			if err == nil {
 				err = write(s)
@@ -133,7 +137,7 @@ func withBoth(c *session.Session, cmd *cobra.Command, writes bool, write func(*s
 		if err := write(s); err != nil { // hints are about this store still
 			return err
 		}
-		return with(c, cmd, place.Writing, f)
+		return with(c, cmd, place.Creating, f)
 	})
 }
 
