@@ -78,6 +78,19 @@ type WorkQueue interface {
 
 	// SaveRun stores a run. With start set it fails with Conflict if the run exists.
 	SaveRun(ctx context.Context, r onto.WorkRun, start bool) error
+
+	// CleanWork removes what is over, as the cleaning says, and returns what that was;
+	// without Apply it only returns what it would be. It calls progress, unless that is
+	// nil, with how many items, attempts and runs it has removed of how many. What is pending
+	// or in progress stays, with all attempts at it.
+	//
+	// An item is over since Updated. It goes with its attempts; then its key is free, so that
+	// the resource can be enqueued again. What was discovered from it stays. Items of which
+	// only attempts are removed lose the first ones, and are explained by those that stay, as
+	// imported ones are; an attempt is over since Finished. A run is over since Finished, or
+	// since Started if it has no end, and stays as long as an item that is pending or in
+	// progress belongs to it, or an attempt that is under way.
+	CleanWork(ctx context.Context, c *WorkCleaning, progress func(done, total int64)) (WorkCleanPlan, error)
 }
 
 // WorkSource names a source.

@@ -187,6 +187,8 @@ func (r *workload) call(m *shift) trafficCall {
 		return r.revising(m)
 	case runChore:
 		return r.saving(m)
+	case cleanChore:
+		return r.cleaning(m)
 	case askChore:
 		q := m.Query.query()
 		return func(ctx context.Context, b backend.Backend, _ bool) string {
@@ -341,5 +343,23 @@ func (r *workload) saving(m *shift) trafficCall {
 	}
 	return func(ctx context.Context, b backend.Backend, _ bool) string {
 		return outcome("saved", workOf(b).SaveRun(ctx, run, m.Start))
+	}
+}
+
+func (r *workload) cleaning(m *shift) trafficCall {
+	c := m.Clean
+	c.Of = m.Query.query()
+	if m.Age >= 0 {
+		c.Before = r.place.Now().Add(-m.Age)
+	}
+	return func(ctx context.Context, b backend.Backend, count bool) string {
+		plan, err := workOf(b).CleanWork(ctx, &c, nil)
+		if count && err == nil && c.Apply {
+			r.counts["cleaned items"] += int(plan.Items)
+			r.counts["cleaned attempts"] += int(plan.Attempts)
+			r.counts["cleaned runs"] += int(plan.Runs)
+			forgetAttempts(ctx, workOf(b), r.imports)
+		}
+		return outcome(showCleaned(plan), err)
 	}
 }

@@ -33,6 +33,9 @@ func (b *Backend) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.
 		}
 	}
 	got.Next = d.next()
+	if len(got.Items)+len(got.GivenUp) > 0 {
+		s.work.tried = now
+	}
 	if got.Lost > 0 || due || len(got.Items)+len(got.GivenUp) > 0 {
 		s.wrote()
 	}
