@@ -36,4 +36,9 @@
 // once; [SkipItem] skips it. A panic is an error. An item that earlier runs have tried as often
 // as this one would fails without another try. Failed items stay until [Queue.Retry] or
 // [Queue.Recrawl].
+//
+// # What is kept
+//
+// Everything, until [Queue.Clean] removes what is over by age and count. A queue that runs for
+// years keeps its items, so that it knows them, and bounds attempts and runs.
 package work

@@ -22,7 +22,7 @@ func Work(c *session.Session) *cobra.Command {
   onto work stats --by source
   onto work retry --source docs --apply`,
 		seedCommand(c), addCommand(c), runCommand(c), statsCommand(c), listCommand(c), inspectCommand(c), treeCommand(c),
-		retryCommand(c), skipCommand(c), recrawlCommand(c), runsCommand(c), importCommand(c), exportCommand(c))
+		retryCommand(c), skipCommand(c), recrawlCommand(c), runsCommand(c), cleanupCommand(c), importCommand(c), exportCommand(c))
 	cmd.Long = `The work queue is a list of resources to be fetched, in a SQLite file that many
 processes share. Each resource is an item of it once. Items of lower priority numbers
 are fetched first, then those that came first; each attempt is kept, with how it ended.
