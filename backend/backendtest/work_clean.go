@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,6 +21,7 @@ func cleanWorkStories() []workTale {
 		{"cleaning of work is planned first", cleanWorkPlanned},
 		{"a removed item can be enqueued again", cleanKeys},
 		{"many items are removed", cleanMany},
+		{"a cleaning that was interrupted is repeated", cleanInterrupted},
 		{"the newest time is also that of an attempt", cleanNewest},
 	}
 }
@@ -28,7 +30,7 @@ func cleanWorkStories() []workTale {
 // they are now.
 func forgetAttempts(ctx context.Context, q backend.WorkQueue, imports map[string]backend.WorkState) {
 	for w, err := range q.WorkItems(ctx, &backend.WorkQuery{Attempts: true}) {
-		if err == nil && backend.WorkOver(w.Status) && len(w.Attempts) < w.Attempt {
+		if err == nil && w.Status != onto.WorkInProgress && len(w.Attempts) < w.Attempt {
 			imports[w.ID] = w
 		}
 	}
@@ -259,4 +261,34 @@ func cleanNewest(s *workStory) {
 	at, err := d.Newest(s.ctx)
 	s.must(err)
 	s.want("newest", showTime(at), "13:00:00.000000Z")
+}
+
+func cleanInterrupted(s *workStory) {
+	const many = 1200
+	var items []onto.WorkItem
+	s.enqueue(pageRange(1, many)...)
+	for len(items) < many {
+		got := s.asked(wanted(500)).Items
+		s.complete(got...)
+		items = append(items, got...)
+	}
+	ctx, cancel := context.WithCancel(s.ctx)
+	c := &backend.WorkCleaning{Items: true, Apply: true}
+	plan, err := s.CleanWork(ctx, c, func(int64, int64) { cancel() })
+	if err != nil && !errors.Is(err, context.Canceled) {
+		s.Fatal(err)
+	}
+	counts, stats := s.WorkStats(s.ctx, &backend.WorkQuery{})
+	s.must(stats)
+	left := int64(0)
+	for _, n := range counts {
+		left += n.Items
+	}
+	if plan.Items+left != many || plan.Items == 0 {
+		s.Errorf("%d items were removed and %d are left, of %d", plan.Items, left, many)
+	}
+	again, err := s.CleanWork(s.ctx, c, nil)
+	if s.must(err); again.Items != left {
+		s.Errorf("removed %d of %d", again.Items, left)
+	}
 }
