@@ -250,14 +250,13 @@ func cleanMany(s *workStory) {
 }
 
 func cleanNewest(s *workStory) {
-	d, ok := backend.As[backend.Dated](s.Backend)
-	if !ok {
-		s.Fatal("a work queue does not tell which times are stored")
-	}
 	s.enqueue(page(1))
 	s.move(time.Hour)
 	s.take(wanted(1), "i1")
-	d, _ = backend.As[backend.Dated](s.also().Backend)
+	d, ok := backend.As[backend.Dated](s.also().Backend)
+	if !ok {
+		s.Fatal("a work queue does not tell which times are stored")
+	}
 	at, err := d.Newest(s.ctx)
 	s.must(err)
 	s.want("newest", showTime(at), "13:00:00.000000Z")
