@@ -66,13 +66,13 @@ func (s *Store) Open() *Backend {
 	return &Backend{store: s, done: make(chan struct{}), newest: s.newest()}
 }
 
-// newest is the newest time of a commit, an event or a work item.
+// newest is the newest time of a commit, an event, a work item or an attempt.
 func (s *Store) newest() time.Time {
 	var at time.Time
 	if n := len(s.log.commits); n > 0 {
 		at = s.log.commits[n-1].commit.Time
 	}
-	for _, other := range []time.Time{s.bus.last, s.work.last} {
+	for _, other := range []time.Time{s.bus.last, s.work.last, s.work.tried} {
 		if other.After(at) {
 			at = other
 		}

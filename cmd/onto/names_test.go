@@ -416,6 +416,8 @@ func tellOfWork(s *speaker, dir string) {
 	s.done("", "work", "runs")
 	s.done("", "work", "retry")
 	s.done("", "work", "skip", "--system", "other", "--apply")
+	s.done("", "work", "cleanup", "--keep", "1")
+	s.done("", "work", "cleanup", "--before", "0s", "--only", "runs", "--apply")
 	s.done("", "work", "recrawl", "--all", "--apply")
 	s.done("", "work", "export", "--output", filepath.Join(dir, "queue.csv"))
 	queue, err := os.ReadFile(filepath.Join(dir, "queue.csv"))

@@ -72,7 +72,7 @@ func cleanup(c *session.Session, cmd *cobra.Command, f *cleanupFlags) error {
 	}
 	before := func(today time.Time) (time.Time, error) { return today.Add(-kept), nil }
 	if f.before != "" {
-		before = func(today time.Time) (time.Time, error) { return parseBefore(f.before, today) }
+		before = func(today time.Time) (time.Time, error) { return session.ParseBefore(f.before, today) }
 	}
 	if _, err := before(time.Now()); err != nil {
 		return err
