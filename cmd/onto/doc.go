@@ -81,7 +81,8 @@
 // session_ttl_ms and max_event_chain_depth; for lakes
 // max_batch_size, s3_region, s3_endpoint_url, s3_request_timeout_s,
 // s3_lock_timeout_ms, s3_lease_ttl_ms, s3_duckdb_memory_limit, cache_dir and
-// cache_bytes.
+// cache_bytes. Times may have a fraction. Where lock_timeout_ms or s3_lock_timeout_ms is
+// not set, migrate and schema drop wait 10 s for other writers.
 //
 // # Writing
 //

@@ -59,11 +59,15 @@ func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.S
 		return nil, nil, err
 	}
 	progress, done := c.Progress(what)
-	opts := &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Runtime: c.Runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
-	}
+	opts := &store.ApplyOptions{Token: f.token, Force: f.force, Draft: draft, Runtime: c.Runtime, Progress: progress}
+	wait := ""
 	if c.Place().IsLake() {
-		opts.LeaseTTL, opts.Wait = cfg.Milliseconds("s3_lease_ttl_ms"), cfg.Milliseconds("s3_lock_timeout_ms")
+		opts.LeaseTTL, wait = cfg.Duration("s3_lease_ttl_ms"), "s3_lock_timeout_ms"
+	} else {
+		opts.LeaseTTL, wait = cfg.Duration("lease_ttl_ms"), "lock_timeout_ms"
+	}
+	if cfg.Given(wait) { // otherwise it is store.DefaultMigrationWait, which is longer than what other writes wait
+		opts.Wait = cfg.Duration(wait)
 	}
 	return opts, done, nil
 }
