@@ -30,17 +30,17 @@ type setting struct {
 type settingKind uint8
 
 const (
-	anyText      settingKind = iota
-	wholeCount               // a positive integer
-	milliseconds             // a time above 0, also with a fraction: 2.5
-	millisecondsOrNone       // or 0
-	seconds                  // the same in seconds
-	byteSize                 // a number of bytes, or one with a unit: 256MB
-	webAddress               // http or https, without credentials
-	plainWord                // letters, digits, dots, hyphens and underscores
-	busName                  // a name such as those of namespaces
-	queueBackend             // a kind of storage that keeps work
-	actorName                // on whose behalf: operator:ana
+	anyText            settingKind = iota
+	wholeCount                     // a positive integer
+	milliseconds                   // a time above 0, also with a fraction: 2.5
+	millisecondsOrNone             // or 0
+	seconds                        // the same in seconds
+	byteSize                       // a number of bytes, or one with a unit: 256MB
+	webAddress                     // http or https, without credentials
+	plainWord                      // letters, digits, dots, hyphens and underscores
+	busName                        // a name such as those of namespaces
+	queueBackend                   // a kind of storage that keeps work
+	actorName                      // on whose behalf: operator:ana
 )
 
 // maxNumber keeps every setting far from overflow; a time has at most so many milliseconds.
