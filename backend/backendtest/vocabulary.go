@@ -303,7 +303,7 @@ func showEnd(e onto.End) string {
 }
 
 func showLease(l onto.Lease) string {
-	return fmt.Sprintf("%s from %s until %s", l, codec.FormatTime(l.Acquired), codec.FormatTime(l.Expires))
+	return fmt.Sprintf("%s from %s until %s for %q, %q", l, codec.FormatTime(l.Acquired), codec.FormatTime(l.Expires), l.Purpose, l.Note)
 }
 
 func showBreak(b onto.LeaseBreak) string {

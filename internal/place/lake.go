@@ -63,7 +63,7 @@ func (a LakeAddress) openLake(ctx context.Context, cfg Settings, by Opener, crea
 // settings is how the lake here is used.
 func (a LakeAddress) settings(cfg Settings) *LakeSettings {
 	return &LakeSettings{
-		Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.Duration("s3_lock_timeout_ms"),
+		Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.Duration("s3_lock_timeout_ms"), MigrationWait: cfg.Duration("migration_wait_ms"),
 		CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
 		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
 	}

@@ -55,6 +55,7 @@ func settings() []setting {
 		{name: "max_batch_size", kind: wholeCount, fallback: 10_000},
 		{name: "lock_timeout_ms", kind: milliseconds, fallback: 5_000},
 		{name: "lease_ttl_ms", kind: milliseconds, fallback: 30_000},
+		{name: "migration_wait_ms", kind: milliseconds, fallback: 60_000},
 		{name: "s3_region", kind: plainWord},
 		{name: "s3_endpoint_url", kind: webAddress},
 		{name: "s3_lock_timeout_ms", kind: milliseconds, fallback: 5_000},

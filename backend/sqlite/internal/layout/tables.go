@@ -175,7 +175,9 @@ CREATE TABLE IF NOT EXISTS onto_derived (
 const createLeases = `
 CREATE TABLE IF NOT EXISTS onto_leases (
     name TEXT PRIMARY KEY,
-    epoch INTEGER NOT NULL
+    epoch INTEGER NOT NULL,
+    purpose TEXT,
+    note TEXT
 );
 CREATE TABLE IF NOT EXISTS onto_lease_breaks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -188,7 +190,9 @@ CREATE TABLE IF NOT EXISTS onto_lease_breaks (
     runtime_id TEXT,
     actor_kind TEXT,
     actor_id TEXT,
-    reason TEXT
+    reason TEXT,
+    purpose TEXT,
+    note TEXT
 );
 `
 
