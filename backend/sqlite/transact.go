@@ -97,6 +97,10 @@ func (wr *writer) take(ctx context.Context, until time.Time, as starter) (state,
 	}
 }
 
+// longestMigration is how long after the end of its lease the transaction of a migration is
+// taken into account. A migration that was killed leaves its lease behind.
+const longestMigration = time.Hour
+
 // migration is the write lease of a migration that holds it, or did so when its transaction
 // began, which may last longer than the lease; nil if there is none.
 func (wr *writer) migration() *onto.Lease {
@@ -106,7 +110,7 @@ func (wr *writer) migration() *onto.Lease {
 	}
 	defer wr.readers.Put(c)
 	held, err := readLease(c, onto.WriteLease)
-	if err != nil || !lease.OfMigration(held) || !wr.now().Before(held.Expires.Add(wr.opts.MigrationWait)) {
+	if err != nil || !lease.OfMigration(held) || !wr.now().Before(held.Expires.Add(longestMigration)) {
 		return nil
 	}
 	return held
