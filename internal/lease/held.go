@@ -45,6 +45,14 @@ func Take(ctx context.Context, leaser Leaser, r *backend.LeaseRequest) (*Held, e
 	return h, nil
 }
 
+// Resume keeps a lease that was taken elsewhere, for a time that was its own from the
+// beginning. It is due at once: when it was renewed is not known.
+func Resume(leaser Leaser, l onto.Lease, ttl time.Duration) *Held {
+	h := &Held{leaser: leaser, ttl: ttl, current: l, note: l.Note, Wall: func() time.Time { return time.Now().Round(0) }}
+	h.renewed, h.seen = time.Now().Add(-ttl/3), h.Wall()
+	return h
+}
+
 // Current returns the lease as it was last renewed.
 func (h *Held) Current() onto.Lease {
 	h.mu.Lock()

@@ -312,3 +312,23 @@ func TestTakeFails(t *testing.T) {
 	_, err := Take(t.Context(), s, &backend.LeaseRequest{Name: "import", Owner: "ana", TTL: time.Minute})
 	wantCode(t, "taking what another holds", err, onto.LockContention)
 }
+
+// A lease that was taken elsewhere is renewed soon, with its note, and from then on.
+func TestResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := onto.Lease{Name: "import", Owner: "ana", Epoch: 3, Note: "40% of 10"}
+		s := &shelf{stored: &l}
+		h := Resume(s, l, time.Minute)
+		stop := h.Keeping(t.Context(), func() { t.Error("it was lost") })
+		time.Sleep(KeepPace + time.Second)
+		s.set(func() {
+			if s.renews != 1 || s.stored.Note != "40% of 10" || !s.stored.Expires.After(time.Now().Add(50*time.Second)) {
+				t.Errorf("after %d renewals: %+v", s.renews, s.stored)
+			}
+		})
+		time.Sleep(10 * time.Minute)
+		if err := stop(); err != nil || s.renews < 30 {
+			t.Errorf("after %d renewals: %v", s.renews, err)
+		}
+	})
+}
