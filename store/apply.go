@@ -194,27 +194,35 @@ type evolving struct {
 	writes  func(ctx context.Context, step func()) iter.Seq2[backend.Write, error]
 }
 
-// apply makes a plan under the lease that excludes other writers, and then applies it.
-func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
-	if o == nil || o.Token == "" && !o.Force {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "there is no token").
+// check refuses options that contradict each other, or say nothing about which plan is
+// meant.
+func (o *ApplyOptions) check() error {
+	switch {
+	case o == nil || o.Token == "" && !o.Force:
+		return onto.Errorf(onto.Invalid, "there is no token").
 			WithHint("plan it first, look at the plan, and give its token")
-	}
-	if o.Force && o.Token != "" {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "a token and force contradict each other").WithHint("give one of them")
-	}
-	if o.Force && o.NewerHead {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "a newer head is accepted for a token, and there is none").WithHint("give the token of the plan")
+	case o.Force && o.Token != "":
+		return onto.Errorf(onto.Invalid, "a token and force contradict each other").WithHint("give one of them")
+	case o.Force && o.NewerHead:
+		return onto.Errorf(onto.Invalid, "a newer head is accepted for a token, and there is none").WithHint("give the token of the plan")
 	}
 	if _, _, err := parseToken(o.Token); err != nil && !o.Force {
+		return err
+	}
+	for range o.Draft.Intents() {
+		return onto.Errorf(onto.Invalid, "the draft of a migration has no intents of its own")
+	}
+	return nil
+}
+
+// apply makes a plan under the lease that excludes other writers, and then applies it.
+func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
+	if err := o.check(); err != nil {
 		return onto.Result{}, err
 	}
 	draft, err := s.header(ctx, o.Draft)
 	if err != nil {
 		return onto.Result{}, err
-	}
-	for range o.Draft.Intents() {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "the draft of a migration has no intents of its own")
 	}
 	wait := o.Wait
 	if wait <= 0 {
