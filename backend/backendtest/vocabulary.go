@@ -287,6 +287,9 @@ func showSchema(v onto.SchemaVersion) string {
 	if v.Upgrader != nil {
 		line += fmt.Sprintf(", upgrader %+v", *v.Upgrader)
 	}
+	if l := v.Learned; l != nil {
+		line += fmt.Sprintf(", learnt on %s by %q for %q: %q", codec.FormatTime(l.Time), l.Runtime, l.Actor, l.Comment)
+	}
 	if v.End != nil {
 		line += ", " + showEnd(*v.End)
 	}

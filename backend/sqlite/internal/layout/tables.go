@@ -90,6 +90,7 @@ CREATE TABLE IF NOT EXISTS schema_versions (
     onto_actor_kind TEXT,
     onto_actor_id TEXT,
     onto_comment TEXT,
+    onto_learned TEXT,
     onto_sum INTEGER,
     UNIQUE(type_kind, type_name, schema_version_id)
 );
