@@ -81,15 +81,14 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 // Keep renews the lease that a draft carries, which may be nil, until stop is called. If the
 // lease is lost, that is found when the draft is published.
 func (l *Leases) Keep(ctx context.Context, carried *onto.Lease) (stop func()) {
-	if carried == nil {
-		return func() {}
+	if carried != nil {
+		h, err := l.readLock(ctx, carried.Name, 0)
+		if err == nil && lease.Check(*carried, h.lease) == nil {
+			end := lease.Resume(l, *h.lease, h.ttl).Keeping(ctx, func() {})
+			return func() { _ = end() }
+		}
 	}
-	h, err := l.readLock(ctx, carried.Name, 0)
-	if err != nil || lease.Check(*carried, h.lease) != nil {
-		return func() {} // so does the planner find out
-	}
-	end := lease.Resume(l, *h.lease, h.ttl).Keeping(ctx, func() {})
-	return func() { _ = end() }
+	return func() {}
 }
 
 // AwaitWrite waits until the write lease is free. At the deadline it fails with
