@@ -41,6 +41,7 @@ type Intent struct {
 	Op       Op
 	Value    any      // what Put wants: see Ensure; or what Delete removes, unless Identity says it
 	Merge    bool     // Put: fields that Value does not give stay as they are, see Merge
+	Initial  any      // Merge of an Entity or a Relation: further fields, as in Entity, which it gets only if it does not exist yet
 	Identity Identity // what Delete removes, or Revoke ends
 
 	Revoke *Revocation // Put: the fact with this identity ends; nil for everything else

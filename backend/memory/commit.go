@@ -155,8 +155,12 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 	var changes []backend.Write
 	for _, w := range writes {
 		newest := current[w.Identity]
+		given := w
 		w, err := l.merged(w, newest)
 		if err != nil {
+			if _, refused := admits(admit, given, newest); refused != nil {
+				err = refused
+			}
 			return nil, err
 		}
 		admitted, err := admits(admit, w, newest)

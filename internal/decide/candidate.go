@@ -106,9 +106,11 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 			newest = nil
 		}
 		if !whole {
-			if w, err = c.Types.Merged(w, newest); err != nil {
-				return nil, err
+			merged, err := c.Types.Merged(w, newest)
+			if err != nil {
+				return nil, c.unmerged(w, newest, err)
 			}
+			w = merged
 		}
 		if c.draft.Admit != nil {
 			admitted, err := c.draft.Admit(w, newest)
@@ -132,6 +134,17 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 		c.commit.count(w)
 	}
 	return versions, nil
+}
+
+// unmerged is the error for a write that cannot be merged: that of Admit, if it has one.
+func (c *Candidate) unmerged(w *backend.Write, newest *onto.Version, err error) error {
+	if c.draft.Admit == nil {
+		return err
+	}
+	if _, refused := c.draft.Admit(w, newest); refused != nil {
+		return refused
+	}
+	return err
 }
 
 // version is what a write makes.

@@ -20,7 +20,7 @@ type Policy string
 const (
 	Abort  Policy = "abort"  // store nothing at all
 	Skip   Policy = "skip"   // leave the identity as it is
-	Upsert Policy = "upsert" // replace its fields
+	Upsert Policy = "upsert" // replace its fields; a row of CSV replaces those that it has a value for
 )
 
 // Precondition is what every identity of an import must fulfil.
@@ -41,6 +41,10 @@ type ImportOptions struct {
 	Delimiter    byte   // CSV: what separates the cells; 0 for a comma
 	OnConflict   Policy
 	Precondition Precondition
+
+	// EmptyClears says what an empty cell of CSV means for an entity or a relation that
+	// exists: its field is emptied, or gets its default. Otherwise it stays as it is.
+	EmptyClears bool
 
 	// Rows, if not nil, says that the text is a table, whose cells are brought in as
 	// facts. Then a record is one cell that has a value, without those that repeat
@@ -75,6 +79,10 @@ type Outcome struct {
 	Conflicts int64 // refused because of the policy or the precondition
 	Repeated  int64 // the same as an earlier record
 	Rejected  int64 // left out because they are bad; these are not among the records
+
+	// Emptied counts the fields of updated things that have no value any more, or the
+	// default of their type in place of another value.
+	Emptied int64
 
 	// First has the first conflicts of a plan, at most MaxConflicts.
 	First []Conflict
@@ -141,7 +149,7 @@ func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (O
 		if err != nil {
 			return Outcome{}, f.explain(err)
 		}
-		if v := f.opts.judge(&p); !f.out.count(v) {
+		if v := f.opts.judge(&p); !f.count(v, &p) {
 			f.out.note(f.conflict(p.Identity, f.seen.line(p.Identity), v.reason))
 		}
 	}
@@ -198,6 +206,10 @@ func (o *ImportOptions) check() (ImportOptions, error) {
 	}
 	if opts.OnConflict == "" {
 		opts.OnConflict = Abort
+	}
+	if opts.EmptyClears && (opts.Format != CSV || opts.Rows != nil) {
+		return opts, onto.Errorf(onto.Invalid, "only records in CSV have empty cells that can empty fields").
+			WithHint("leave out --empty-clears; in JSON Lines a field that is null or absent is emptied")
 	}
 	err = oneOf("conflict policy", opts.OnConflict, Abort, Skip, Upsert)
 	if err == nil && opts.Precondition != NoPrecondition {

@@ -190,7 +190,11 @@ func (c *drafting) writes(in onto.Intent, yield func(backend.Write, error) bool)
 	case v.Type() == reflect.TypeFor[onto.Version]() && !in.Merge && c.imports:
 		return yield(c.imported(v.Interface().(onto.Version)))
 	case v.Kind() == reflect.Struct:
-		return yield(c.StructWrite(v, in.Merge))
+		w, err := c.StructWrite(v, in.Merge)
+		if err == nil && in.Merge && in.Initial != nil {
+			w, err = c.initially(w, in.Initial)
+		}
+		return yield(w, err)
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
 		for i := range v.Len() {
 			if in.Value = v.Index(i).Interface(); !c.writes(in, yield) {
@@ -266,6 +270,15 @@ func (c *Catalog) untyped(id onto.Identity, fields any, merge bool) (backend.Wri
 		return t.Merge(id, fields)
 	}
 	return t.Write(id, fields)
+}
+
+// initially adds to a merge what the identity gets besides if it does not exist.
+func (c *Catalog) initially(w backend.Write, fields any) (backend.Write, error) {
+	t, err := c.Get(w.Kind, w.Type)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	return t.Initially(w, fields)
 }
 
 // version makes a write that brings back a version. It was read with the present types
