@@ -10,7 +10,7 @@ import (
 // so a common beginning can be shared.
 type Draft struct {
 	Actor       Actor          // on whose behalf
-	Causation   int64          // the commit that led to this one
+	Causation   int64          // the commit that led to this one, which must exist; 0 for none
 	Correlation string         // groups commits that belong together
 	Signature   string         // reference to a signature kept elsewhere
 	Comment     string         // why, for people

@@ -41,7 +41,8 @@ type Backend interface {
 	// lock and in this order: a repeated idempotency key returns the first
 	// result or fails with IdempotencyConflict; a lease that is not held fails
 	// with LeaseExpired; an ack whose claim is not held, see [Bus], fails with
-	// LeaseExpired; a position that is not at Advance.From fails with Conflict;
+	// LeaseExpired; a position that is not at Advance.From fails with Conflict; a cause
+	// that is no commit up to the head fails with NotFound;
 	// expectations fail with HeadMismatch or VersionMismatch, and those of Fence with
 	// Stale; a write whose SchemaVersion is neither the type's newest
 	// nor one that the newest continues, see package typelist, fails with

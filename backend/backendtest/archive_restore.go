@@ -25,6 +25,7 @@ func restoreStories() []archiveTale {
 		{"commits without versions are restored", restoreCommitsWithoutVersions},
 		{"deletes of what does not exist are restored", restoreDeletesOfNothing},
 		{"the count and the sum of events are restored", restoreEventCounts},
+		{"causes are restored as they were", restoreCauses},
 		{"an old log is restored", restoreOldTimes},
 		{"the state of a copy is told when its log has been read", restoreAsksForState},
 		{"the state of a copy is kept", restoreKeepsState},
@@ -332,6 +333,24 @@ func restoreEventCounts(s *archiveStory) {
 		other := s.empty()
 		other.restore(o.part(0, 4))
 		other.wantLines("the log of a copy", other.logged(0), o.logged(0))
+	}
+}
+
+// restoreCauses restores causes that a draft could not have.
+func restoreCauses(s *archiveStory) {
+	ada := person("ada")
+	caused := func(id, by int64) []backend.LogEntry {
+		c := s.handmade(id, made(ada, id, int(id)))
+		c[0].Commit.Causation = by
+		return c
+	}
+	for _, o := range s.wantHandmade(caused(1, 1), caused(2, 999), caused(3, 1)) {
+		var causes []int64
+		for c, err := range o.Commits(o.ctx, &backend.CommitQuery{Until: backend.Head}) {
+			o.must(err)
+			causes = append(causes, c.Causation)
+		}
+		o.want("causes", fmt.Sprint(causes), "[1 999 1]")
 	}
 }
 

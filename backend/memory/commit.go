@@ -84,6 +84,9 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	if err := s.bus.checkDraft(d); err != nil {
 		return onto.Result{}, err
 	}
+	if d.Causation > s.log.head() {
+		return onto.Result{}, refusal.NoCause(d.Causation, s.log.head())
+	}
 	if err := s.log.checkExpectations(d.Expect); err != nil {
 		return onto.Result{}, err
 	}

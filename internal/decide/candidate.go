@@ -54,6 +54,9 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 	if err := r.checkBus(d); err != nil {
 		return true, onto.Result{}, err
 	}
+	if d.Causation > r.head {
+		return true, onto.Result{}, refusal.NoCause(d.Causation, r.head)
+	}
 	if err := r.expect(d.Expect); err != nil {
 		return true, onto.Result{}, err
 	}

@@ -31,7 +31,7 @@ func TestDocuments(t *testing.T) {
 		want string
 	}{
 		{"commit", document.NewCommit(first),
-			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{},"correlation_id":null}`},
+			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{},"correlation_id":null,"causation_id":null,"signature_ref":null}`},
 		{"examined commit", document.NewExamined(second),
 			`{"commit_id":2,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":"r","actor":"operator:ana","comment":"<why>","operations":0,"metadata":{"k":"v"},` +
 				`"correlation_id":null,"causation_id":1,"signature_ref":null,"idempotency_key":null,"changes":[],"events":[],"events_removed":0}`},

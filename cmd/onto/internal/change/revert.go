@@ -197,8 +197,6 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case a.when != "":
 		return f.readMoment(cmd)
-	case a.flag == "correlation" && f.correlation == "":
-		return onto.Errorf(onto.Invalid, "--correlation is empty").WithHint("give a correlation id")
 	case a.flag == "commit" && f.commit < 1:
 		return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", f.commit)
 	}

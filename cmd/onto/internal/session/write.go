@@ -19,8 +19,8 @@ import (
 type WriteFlags struct {
 	meta, emit                  []string
 	actor, comment, correlation string
-	idempotencyKey              string
-	expectHead                  int64
+	signature, idempotencyKey   string
+	causation, expectHead       int64
 }
 
 // Register adds the flags.
@@ -35,8 +35,16 @@ func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people")
+	AllowEmpty(cmd, "comment")
 	flags.StringVar(&w.correlation, "correlation", "", "the `ID` of commits that belong together")
+	w.registerCause(cmd)
 	w.registerEmit(cmd)
+}
+
+// registerCause is the flags that name what a commit follows from, and its signature.
+func (w *WriteFlags) registerCause(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&w.causation, "causation", 0, "the `ID` of the commit that led to this one")
+	cmd.Flags().StringVar(&w.signature, "signature", "", "the `REF` of a signature that is kept elsewhere")
 }
 
 // registerSafety is the flags that make a commit safe to repeat, or conditional.
@@ -51,6 +59,8 @@ func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people (default says what was reverted)")
+	AllowEmpty(cmd, "comment")
+	w.registerCause(cmd)
 	w.registerEmit(cmd)
 	w.registerSafety(cmd)
 }
@@ -65,6 +75,7 @@ type ByFlags struct {
 func (b *ByFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	cmd.Flags().StringVar(&b.Comment, "comment", "", "why, a `TEXT` for people")
+	AllowEmpty(cmd, "comment")
 }
 
 // Actor is on whose behalf the verb writes.
@@ -74,11 +85,14 @@ func (b *ByFlags) Actor(c *Session, cmd *cobra.Command) (onto.Actor, error) {
 
 // Draft is a draft with everything but its contents.
 func (w *WriteFlags) Draft(c *Session, cmd *cobra.Command) (onto.Draft, error) {
-	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
+	d := onto.Draft{Comment: w.comment, Causation: w.causation, Correlation: w.correlation, Signature: w.signature, IdempotencyKey: w.idempotencyKey}
 	changed := cmd.Flags().Changed
 	err := NotNegative("expect-head", w.expectHead)
 	if err != nil {
 		return d, err
+	}
+	if changed("causation") && w.causation < 1 {
+		return d, onto.Errorf(onto.Invalid, "--causation %d is no commit", w.causation).WithHint("commit ids start at 1; leave it out if no commit led to this one")
 	}
 	if changed("expect-head") {
 		d = d.ExpectHead(w.expectHead)

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -104,9 +103,6 @@ func export(c *session.Session, cmd *cobra.Command, f *exportFlags) error {
 func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error) {
 	if f.output == "" {
 		return nil, onto.Errorf(onto.Invalid, "--output is missing").WithHint("name the file to write, or - for stdout")
-	}
-	if slices.Contains(f.types, "") {
-		return nil, onto.Errorf(onto.Invalid, "--type is empty").WithHint("give a value, or leave the flag out")
 	}
 	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata, AsStored: f.asStored}
 	var err error

@@ -197,9 +197,6 @@ func (f *importFlags) options(c *session.Session, cmd *cobra.Command) (*records.
 		return nil, err
 	}
 	o := &records.ImportOptions{Type: f.typ, OnConflict: records.Policy(f.onConflict), EmptyClears: f.emptyClears, Draft: d}
-	if cmd.Flags().Changed("on-conflict") && f.onConflict == "" {
-		return nil, onto.Errorf(onto.Invalid, "--on-conflict is empty").WithHint("use abort, skip or upsert")
-	}
 	if cmd.Flags().Changed("precondition") {
 		if err := addPrecondition(o, f.precondition); err != nil {
 			return nil, err
