@@ -49,6 +49,7 @@ type Proposal struct {
 	// Lacks is a field without which the identity, which does not exist, cannot be made;
 	// "" if there is none. Such a proposal fails the commit, also if it is admitted.
 	Lacks string
+	err   error // which is about that
 }
 
 // Live reports whether the identity exists.
@@ -182,6 +183,12 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		return err
 	}
 	defer filled.Close()
+	return s.propose(ctx, types, filled, head.ID, yield)
+}
+
+// propose compares the writes of a spool, made with a catalog, with the state as of a
+// commit.
+func (s *Store) propose(ctx context.Context, types *catalog.Catalog, filled *spool.Spool, at int64, yield func(Proposal, error) bool) error {
 	verdicts, p := decide.NewCatalog(types.Stored), newPace()
 	about := func(w *backend.Write) (onto.TypeName, int) { return w.TypeName(), len(w.Fields) }
 	var ids []onto.Identity
@@ -193,14 +200,15 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		for i := range piece {
 			ids = append(ids, piece[i].Identity)
 		}
-		found, err := s.lookUp(ctx, ids, head.ID)
+		found, err := s.lookUp(ctx, ids, at)
 		if err != nil {
 			return err
 		}
 		p.took(len(piece), bytesOf(found))
 		for i := range piece {
 			newest := found[piece[i].Identity]
-			merged, err := verdicts.Merged(&piece[i], newest)
+			var merged *backend.Write
+			merged, err = verdicts.Merged(&piece[i], newest)
 			lacking := ""
 			if err != nil {
 				merged = &piece[i]
@@ -209,7 +217,7 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 				}
 			}
 			p := proposal(merged, newest)
-			if p.Lacks = lacking; !yield(p, nil) {
+			if p.Lacks, p.err = lacking, err; !yield(p, nil) {
 				return nil
 			}
 		}

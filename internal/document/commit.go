@@ -90,7 +90,8 @@ type Result struct {
 	At         int64  `json:"at_commit_id"`      // the commit at which what was asked for holds
 	Emitted    *int   `json:"emitted,omitempty"` // events; absent if the draft has none
 
-	Refs []string `json:"refs,omitempty"` // references to those that were asserted
+	Refs        []string   `json:"refs,omitempty"`         // references to those that were asserted
+	MissingEnds []Identity `json:"missing_ends,omitempty"` // of a relation
 }
 
 // NewResult describes the result of a commit.

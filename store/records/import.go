@@ -137,10 +137,7 @@ func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) 
 func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
 	f, err := newFeed(ctx, s, r, o)
 	if err == nil {
-		err = f.opts.Draft.Check()
-	}
-	if err == nil {
-		err = checkExpectations(ctx, s, f.opts.Draft.Expectations())
+		err = checkConditions(ctx, s, f.opts.Draft)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -162,33 +159,15 @@ func (f *feed) conflict(id onto.Identity, line int64, reason string) Conflict {
 	return Conflict{id, file, line, reason}
 }
 
-// checkExpectations checks a draft's expectations against the head.
-func checkExpectations(ctx context.Context, s *store.Store, expect []onto.Expectation) error {
-	if len(expect) == 0 {
-		return nil
-	}
-	head, err := s.Head(ctx)
+// checkConditions checks the conditions of a draft. Whether its idempotency key was used
+// for the same records is not known before they are read.
+func checkConditions(ctx context.Context, s *store.Store, d onto.Draft) error {
+	d.IdempotencyKey = ""
+	plan, err := s.PlanCommit(ctx, d)
 	if err != nil {
 		return err
 	}
-	for _, e := range expect {
-		if e.Head && e.Commit != head.ID {
-			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head.ID).
-				WithHint("look at what changed, then try again with the new head")
-		}
-		if e.Head {
-			continue
-		}
-		v, err := s.At(head.ID).Get(ctx, e.Identity)
-		if err != nil && onto.CodeOf(err) != onto.NotFound {
-			return err
-		}
-		if v.Commit != e.Commit {
-			return onto.Errorf(onto.VersionMismatch, "expected %s at commit %d, but it is at %d", e.Identity, e.Commit, v.Commit).
-				WithHint("0 means that it does not exist; read it again")
-		}
-	}
-	return nil
+	return plan.Err
 }
 
 // check returns the options with their defaults, or what is wrong with them.

@@ -21,6 +21,9 @@ type WriteFlags struct {
 	actor, comment, correlation string
 	signature, idempotencyKey   string
 	causation, expectHead       int64
+	dryRun                      bool
+
+	Relation *onto.Identity // that the verb puts, whose ends may be missing; nil for none
 }
 
 // Register adds the flags.
@@ -145,26 +148,47 @@ func ParseMeta(pairs []string) (map[string]any, error) {
 	return meta, nil
 }
 
-// Commit opens the store, lets build add to the draft, commits it and prints
-// the result.
-func (c *Session) Commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
+// builder adds to a draft what a verb wants of a store.
+type builder = func(*store.Store, onto.Draft) (onto.Draft, error)
+
+// Commit opens the store, lets build add to the draft, commits it and prints the result;
+// with --dry-run it plans the commit.
+func (c *Session) Commit(ctx context.Context, w *WriteFlags, d onto.Draft, build builder) error {
+	return c.CommitStream(ctx, w, d, build, nil)
+}
+
+// CommitStream is Commit for a draft and further things, which may be nil.
+func (c *Session) CommitStream(ctx context.Context, w *WriteFlags, d onto.Draft, build builder, more things) error {
+	if w.dryRun {
+		return c.plan(ctx, w, d, build, more)
+	}
 	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
 		d, err := build(s, d)
 		if err != nil {
 			return err
 		}
-		result, err := s.Commit(ctx, d)
+		var result onto.Result
+		if more != nil {
+			result, err = s.CommitStream(ctx, d, more)
+		} else {
+			result, err = s.Commit(ctx, d)
+		}
 		if err != nil {
 			return err
 		}
-		return c.PrintCommitted(d, result)
+		return c.printCommitted(d, result, c.missingEnds(ctx, s.At(result.At), w))
 	})
 }
 
 // PrintCommitted is printResult for what cannot be undone: if it fails, the
 // error says what was done.
 func (c *Session) PrintCommitted(d onto.Draft, r onto.Result) error {
-	err := c.printResult(d, r)
+	return c.printCommitted(d, r, nil)
+}
+
+// printCommitted is PrintCommitted for a relation with ends that do not exist.
+func (c *Session) printCommitted(d onto.Draft, r onto.Result, missing []onto.Identity) error {
+	err := c.printResult(d, r, missing)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -175,11 +199,12 @@ func (c *Session) PrintCommitted(d onto.Draft, r onto.Result) error {
 }
 
 // printResult prints the commit id, alone so that scripts can use it.
-func (c *Session) printResult(d onto.Draft, r onto.Result) error {
+func (c *Session) printResult(d onto.Draft, r onto.Result, missing []onto.Identity) error {
 	if c.JSON {
 		doc := document.NewResult(r)
 		doc.Emitted = document.Emitted(d, r)
 		doc.Refs = document.Asserted(d)
+		doc.MissingEnds = document.NewIdentities(missing)
 		return c.Document(doc)
 	}
 	if !r.Changed() {
