@@ -107,7 +107,7 @@ func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error
 	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata, AsStored: f.asStored}
 	var err error
 	if !f.inParquet() {
-		if o.Format, err = recordFormat(f.format, f.output); err != nil {
+		if o.Format, err = exportFormat(f.format, f.output); err != nil {
 			return nil, err
 		}
 	}
