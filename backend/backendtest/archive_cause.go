@@ -3,6 +3,7 @@ package backendtest
 import (
 	"fmt"
 
+	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
 
@@ -21,5 +22,16 @@ func restoreCauses(s *archiveStory) {
 			causes = append(causes, c.Causation)
 		}
 		o.want("causes", fmt.Sprint(causes), "[1 999 1]")
+	}
+}
+
+// restoreBlankKeys restores things with keys that a new thing could not have.
+func restoreBlankKeys(s *archiveStory) {
+	for _, o := range s.wantHandmade(
+		s.handmade(1, made(person("\t"), 1, 1), made(claim(" ", "n", " "), 1, 1), made(visit(" ", "  ", "\n"), 1, 1)),
+		s.handmade(2, gone(person("\t"), 2)),
+	) {
+		o.wantState(onto.KindEntity, tPerson)
+		o.wantState(onto.KindRelation, tVisit, `Visit " " → "  " ["\n"] @1 {"n":1}`)
 	}
 }
