@@ -129,7 +129,8 @@ func checkFlags(cmd *cobra.Command) error {
 // hasEmpty reports whether a flag that takes texts was given an empty one.
 func hasEmpty(f *pflag.Flag) bool {
 	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return slices.Contains(list.GetSlice(), "")
+		texts := list.GetSlice()
+		return len(texts) == 0 || slices.Contains(texts, "")
 	}
 	return f.Value.Type() == "string" && f.Value.String() == ""
 }
