@@ -77,11 +77,17 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 			return w, onto.Errorf(onto.Corrupt, "%s: %w", w.Identity, err)
 		}
 	}
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(w.Fields, &given); err != nil {
+		return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
+	}
 	for _, name := range known {
 		delete(fields, name)
 	}
-	if err := json.Unmarshal(w.Fields, &fields); err != nil {
-		return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
+	for name, value := range given {
+		if !exists || slices.Contains(known, name) {
+			fields[name] = value
+		}
 	}
 	for _, f := range last.Schema.Fields {
 		value, present := fields[f.Name]

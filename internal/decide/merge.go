@@ -71,21 +71,25 @@ func (c *Catalog) fieldsOf(w *backend.Write) []string {
 }
 
 // merge is the fields of an object: those that are known as given, the others as they
-// are, and defaults for absent ones.
+// are, and defaults for absent ones. What is given besides counts if there is no object yet.
 func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
-	if newest != nil && newest.Live() {
+	exists := newest != nil && newest.Live()
+	if exists {
 		var err error
 		if present, err = codec.ParseObject(newest.Fields); err != nil {
 			return nil, onto.Errorf(onto.Corrupt, "the version at commit %d cannot be read: %w", newest.Commit, err)
 		}
 	}
 	members := slices.Clone(given)
+	if exists {
+		members = slices.DeleteFunc(members, func(m codec.Member) bool { return !slices.Contains(known, m.Name) })
+	}
 	named := func(name string) func(codec.Member) bool {
 		return func(m codec.Member) bool { return m.Name == name }
 	}
 	for _, m := range present {
-		if !slices.Contains(known, m.Name) && !slices.ContainsFunc(given, named(m.Name)) {
+		if !slices.Contains(known, m.Name) {
 			members = append(members, m)
 		}
 	}
@@ -100,7 +104,7 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 			members[i].Value = value
 		case f.Default != nil:
 			members = append(members, codec.Member{Name: f.Name, Value: f.Default})
-		case !f.Optional && present == nil:
+		case !f.Optional && !exists:
 			return nil, refusal.MissingToMake(f)
 		case !f.Optional:
 			return nil, refusal.FieldMissing(f)
