@@ -10,7 +10,7 @@ import (
 // so a common beginning can be shared.
 type Draft struct {
 	Actor       Actor          // on whose behalf
-	Causation   int64          // the commit that led to this one
+	Causation   int64          // the commit that led to this one, which must exist; 0 for none
 	Correlation string         // groups commits that belong together
 	Signature   string         // reference to a signature kept elsewhere
 	Comment     string         // why, for people
@@ -41,6 +41,7 @@ type Intent struct {
 	Op       Op
 	Value    any      // what Put wants: see Ensure; or what Delete removes, unless Identity says it
 	Merge    bool     // Put: fields that Value does not give stay as they are, see Merge
+	Initial  any      // Merge of an Entity or a Relation: further fields, as in Entity, which it gets only if it does not exist yet
 	Identity Identity // what Delete removes, or Revoke ends
 
 	Revoke *Revocation // Put: the fact with this identity ends; nil for everything else

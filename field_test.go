@@ -133,7 +133,8 @@ func TestTimesTakeDates(t *testing.T) {
 func TestSchemasThatAreRefusedInside(t *testing.T) {
 	deep := onto.Field{Type: onto.Int}
 	for range 70 {
-		deep = onto.Field{Type: onto.List, Items: &deep}
+		items := deep
+		deep = onto.Field{Type: onto.List, Items: &items}
 	}
 	deep.Name = "x"
 	var many []onto.Field

@@ -141,6 +141,24 @@ func (id Identity) Check() error {
 	return Errorf(Invalid, "kind %q is unknown", id.Kind).WithHint("use entity, fact or relation")
 }
 
+// CheckNew is Check for an identity that is to be stored: none of its keys may be white
+// space only. What has such a key already can be read, copied and deleted.
+func (id Identity) CheckNew() error {
+	if err := id.Check(); err != nil {
+		return err
+	}
+	names := [...]string{" key", " left key", " right key", " instance key"}
+	if id.Kind == KindFact {
+		names = [...]string{" key", " subject", " attribute", " fact id"}
+	}
+	for i, text := range [...]string{id.Key, id.Left, id.Right, id.Instance} {
+		if text != "" && strings.TrimSpace(text) == "" {
+			return Errorf(Invalid, "%s%s %q is white space only", id.Type, names[i], text).WithHint("give one that can be seen")
+		}
+	}
+	return nil
+}
+
 func (id Identity) checkFact() error {
 	if err := CheckName("type", id.Type); err != nil {
 		return err

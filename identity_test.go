@@ -106,6 +106,28 @@ func TestIdentityCheck(t *testing.T) {
 	}
 }
 
+func TestIdentityCheckNew(t *testing.T) {
+	for _, id := range []onto.Identity{
+		onto.EntityID("T", " "), onto.EntityID("T", "\u2003\r\n"), onto.RelationID("R", " ", "b"), onto.RelationID("R", "a", "\t"),
+		onto.RelationID("R", "a", "b").WithInstance(" "), onto.FactID("F", " ", "a", "1"), onto.FactID("F", "s", "a", " "),
+	} {
+		if err := id.Check(); err != nil {
+			t.Errorf("%s: got %v, want that it is well formed", id, err)
+		}
+		if err := id.CheckNew(); onto.CodeOf(err) != onto.Invalid || !strings.HasSuffix(err.Error(), "is white space only") {
+			t.Errorf("%s: got %v, want that it is white space only", id, err)
+		}
+	}
+	for _, id := range []onto.Identity{onto.EntityID("T", " a "), onto.RelationID("R", "a", "b"), onto.FactID("F", "s", "a", "1")} {
+		if err := id.CheckNew(); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	if err := onto.EntityID("T", "").CheckNew(); err == nil || err.Error() != "T key is empty" {
+		t.Errorf("an empty key: got %v", err)
+	}
+}
+
 func TestCheckName(t *testing.T) {
 	for _, name := range []string{"a", "Z", "_", "_1", "snake_case", "CamelCase2", strings.Repeat("x", onto.MaxName)} {
 		if err := onto.CheckName("field", name); err != nil {

@@ -19,6 +19,26 @@ type Lease struct {
 	Acquired time.Time
 	Expires  time.Time
 	Store    string // identifies the store that gave it; "" if it is not known
+	Purpose  LeasePurpose
+	Note     string // how far its holder is, in words: "40% of 1,200,000"; "" for none
+}
+
+// LeasePurpose is what a lease was taken for, as far as others behave differently.
+type LeasePurpose string
+
+// MigrationLease is the purpose of the write lease of a migration or a drop. Writers wait
+// longer for it than for others.
+const MigrationLease LeasePurpose = "migration"
+
+// MaxLeaseNote is how many bytes the note of a lease may have.
+const MaxLeaseNote = 1 << 10
+
+// Status says what the lease was taken for and how far its holder is; "" if neither is known.
+func (l Lease) Status() string {
+	if l.Purpose == "" || l.Note == "" {
+		return string(l.Purpose) + l.Note
+	}
+	return string(l.Purpose) + ", " + l.Note
 }
 
 // Expired reports whether the lease may be taken over.

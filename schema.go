@@ -37,7 +37,16 @@ type SchemaVersion struct {
 
 	Since    int64           // the first commit that can hold rows of it
 	Upgrader *StoredUpgrader // how fields of the previous version become this one's; nil if unknown
+	Learned  *Learned        // who gave the upgrader later; nil if it came with the version, or there is none
 	End      *End            // the type ended with this version; nil if it did not
+}
+
+// Learned tells who has given a version that was stored its upgrader, and why.
+type Learned struct {
+	Time    time.Time `json:"time"`
+	Runtime string    `json:"runtime,omitempty"`
+	Actor   Actor     `json:"actor,omitzero"`
+	Comment string    `json:"comment,omitempty"`
 }
 
 // StoredUpgrader tells how fields become those of its schema version.

@@ -101,6 +101,7 @@ func row(v *onto.SchemaVersion) []byte {
 	b.text(v.Actor.ID)
 	b.text(v.Comment)
 	b.text(document(v.Upgrader))
+	b.text(document(v.Learned))
 	b.text(document(v.End))
 	return b
 }

@@ -41,7 +41,8 @@ type Backend interface {
 	// lock and in this order: a repeated idempotency key returns the first
 	// result or fails with IdempotencyConflict; a lease that is not held fails
 	// with LeaseExpired; an ack whose claim is not held, see [Bus], fails with
-	// LeaseExpired; a position that is not at Advance.From fails with Conflict;
+	// LeaseExpired; a position that is not at Advance.From fails with Conflict; a cause
+	// that is no commit up to the head fails with NotFound;
 	// expectations fail with HeadMismatch or VersionMismatch, and those of Fence with
 	// Stale; a write whose SchemaVersion is neither the type's newest
 	// nor one that the newest continues, see package typelist, fails with
@@ -123,7 +124,8 @@ type Draft struct {
 
 	// Admit, if not nil, is called by AppendStream under the write lock for each write,
 	// merged, with the identity's newest version, or nil if it has none. False drops
-	// the write; an error fails the commit. A backend that loses to another commit
+	// the write; an error fails the commit. A write that cannot be merged fails the
+	// commit; Admit is called with it as it is, so that its error is the one returned. A backend that loses to another commit
 	// calls it for all writes again: Begin, if not nil, is called each time before the
 	// first of them.
 	Admit func(w *Write, newest *onto.Version) (bool, error)
@@ -168,7 +170,8 @@ type Write struct {
 	// Known is the fields that the write decides, at every depth of objects; every other
 	// one stays as it is. A list or a map is written whole: if the stored one holds a
 	// field that the write does not know, the write is SchemaOutdated. Nil stands for all
-	// fields of SchemaVersion.
+	// fields of SchemaVersion. Where Fields has another one, that is what the field gets
+	// of what does not exist, in place of its default.
 	Known Known
 	Merge bool // the caller asked for other fields to stay: Known counts in the digest
 

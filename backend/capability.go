@@ -23,8 +23,8 @@ type Leaser interface {
 	// Acquire takes a lease. While it is held, Acquire waits, then fails with
 	// LockContention. It never extends a held lease, not even that of its own holder.
 	Acquire(ctx context.Context, r *LeaseRequest) (onto.Lease, error)
-	// Renew extends a lease to ttl from now. It fails with LeaseExpired if the lease is
-	// not held any more.
+	// Renew extends a lease to ttl from now, and replaces its note by that of the given
+	// lease. It fails with LeaseExpired if the lease is not held any more.
 	Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (onto.Lease, error)
 	// Release ends a lease. It fails with LeaseExpired if the lease is not
 	// held any more.
@@ -45,6 +45,13 @@ type LeaseRequest struct {
 	Name, Owner string
 	TTL         time.Duration // how long it lasts unless it is renewed
 	Wait        time.Duration // how long to wait for its holder
+
+	// Purpose and Note are kept with the lease. While the write lease has the purpose
+	// onto.MigrationLease, writes wait for its holder as long as the backend is told to wait
+	// for migrations, lease.DefaultMigrationWait where it is not told, if that is longer
+	// than what they wait for others. The error of one that gives up repeats both.
+	Purpose onto.LeasePurpose
+	Note    string
 }
 
 // Finder is a backend that finds many identities faster than one after the other.

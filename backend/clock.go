@@ -21,10 +21,39 @@ func Ahead(at, now time.Time) bool { return at.After(now.Add(MaxLease)) }
 
 // Dated is a backend that knows which times were stored before it was opened.
 type Dated interface {
-	// Newest returns the newest time of a commit, an event or a work item that was stored
-	// when the handle was opened; zero if there was none. It tells whether the clock, by
+	// Newest returns the newest time of a commit, an event, a work item that was enqueued or
+	// the last attempt at one that was stored when the handle was opened; zero if there was none. It tells whether the clock, by
 	// which the handle has stored times since, can be right.
 	Newest(ctx context.Context) (time.Time, error)
+}
+
+// Ages measures how old what a backend has stored is.
+type Ages struct {
+	opened time.Time // what the clock showed when the handle was opened
+	begun  time.Time // the same moment, by a clock that cannot be set
+}
+
+// OpenAges begins to measure when a handle is opened. Now is the time of the clock.
+func OpenAges(now time.Time) Ages { return Ages{opened: now, begun: time.Now()} }
+
+// Today is what ages are measured against: the time of the clock, or, if that is earlier, the
+// newest time that was stored before the handle was opened, and what has passed since. A
+// clock that is ahead makes nothing old.
+func (a Ages) Today(ctx context.Context, b Backend, now time.Time) (time.Time, error) {
+	newest := time.Time{}
+	if d, ok := As[Dated](b); ok {
+		var err error
+		if newest, err = d.Newest(ctx); err != nil {
+			return now, err
+		}
+	}
+	if newest.IsZero() {
+		newest = a.opened
+	}
+	if at := newest.Add(time.Since(a.begun)); at.Before(now) {
+		return at, nil
+	}
+	return now, nil
 }
 
 // Behind returns by how much a clock is behind the newest time that a backend had stored

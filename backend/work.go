@@ -47,6 +47,10 @@ type WorkQueue interface {
 	//
 	// A source at its limit gives nothing: as many of its items are in progress as it may
 	// have at once, or its rate is used up. Items of other sources are taken all the same.
+	//
+	// An item that has been tried MaxTries times is given up where it would be taken: it
+	// has failed, by an attempt that ends at once, see [WorkRequest.GiveUp]. It counts for
+	// the Limit of the request, and not for the limits of its source.
 	Dequeue(ctx context.Context, r *WorkRequest) (WorkTaken, error)
 
 	// Finish ends attempts, and returns a verdict for each: LeaseExpired if the item is
@@ -74,6 +78,19 @@ type WorkQueue interface {
 
 	// SaveRun stores a run. With start set it fails with Conflict if the run exists.
 	SaveRun(ctx context.Context, r onto.WorkRun, start bool) error
+
+	// CleanWork removes what is over, as the cleaning says, and returns what that was;
+	// without Apply it only returns what it would be. It calls progress, unless that is
+	// nil, with how many items, attempts and runs it has removed of how many. What is pending
+	// or in progress stays, with all attempts at it.
+	//
+	// An item is over since Updated. It goes with its attempts; then its key is free, so that
+	// the resource can be enqueued again. What was discovered from it stays. Items of which
+	// only attempts are removed lose the first ones, and are explained by those that stay, as
+	// imported ones are; an attempt is over since Finished. A run is over since Finished, or
+	// since Started if it has no end, and stays as long as an item that is pending or in
+	// progress belongs to it, or an attempt that is under way.
+	CleanWork(ctx context.Context, c *WorkCleaning, progress func(done, total int64)) (WorkCleanPlan, error)
 }
 
 // WorkSource names a source.
@@ -92,14 +109,15 @@ type WorkLimit struct {
 
 // WorkRequest asks for items.
 type WorkRequest struct {
-	Worker  string
-	Run     string   // of the attempts; "" for none
-	OnlyRun bool     // only items of that run
-	Systems []string // only items of these; nil for all
-	Limit   int      // at most so many; 0 for none
-	Lease   time.Duration
-	Limits  map[WorkSource]WorkLimit
-	Most    WorkLimit // of sources that Limits does not name
+	Worker   string
+	Run      string   // of the attempts; "" for none
+	OnlyRun  bool     // only items of that run
+	Systems  []string // only items of these; nil for all
+	Limit    int      // at most so many; 0 for none
+	MaxTries int      // items that were tried so often are given up; 0 for any number
+	Lease    time.Duration
+	Limits   map[WorkSource]WorkLimit
+	Most     WorkLimit // of sources that Limits does not name
 
 	Finish []WorkOutcome // first, in the same transaction
 }
@@ -108,6 +126,8 @@ type WorkRequest struct {
 type WorkTaken struct {
 	Items []onto.WorkItem // in their order, with the attempt's number
 	Lost  int             // attempts that were lost, and closed now
+
+	GivenUp []WorkState // items that were given up, in their order, each with the attempt that says so
 
 	Verdicts []WorkVerdict // of Finish
 

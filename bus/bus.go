@@ -65,8 +65,7 @@ type Bus struct {
 	leaser  backend.Leaser  // nil if the backend is none
 	o       Options
 	rules   emission.Rules
-	opened  time.Time   // what the clock showed when the bus was opened
-	begun   time.Time   // the same moment, by a clock that cannot be set
+	ages    backend.Ages
 	named   atomic.Bool // a Run with the session of Options is under way
 }
 
@@ -88,7 +87,7 @@ func Open(s *store.Store, o *Options) (*Bus, error) {
 	if err := b.o.fill(); err != nil {
 		return nil, err
 	}
-	b.opened, b.begun = b.o.Now(), time.Now()
+	b.ages = backend.OpenAges(b.o.Now())
 	b.rules = emission.Rules{Namespace: b.o.Namespace, MaxDepth: s.MaxChainDepth()}
 	return b, nil
 }

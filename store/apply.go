@@ -22,13 +22,20 @@ import (
 	"github.com/ontologia/onto/store/internal/foldkeep"
 )
 
-// DefaultMigrationWait is how long a migration waits for other writers to stop.
+// DefaultMigrationWait is how long a migration waits for other writers to stop. How long
+// these wait for the migration is an option of the backend.
 const DefaultMigrationWait = 10 * time.Second
 
 // ApplyOptions say how a plan is applied. It needs a token or Force.
 type ApplyOptions struct {
-	Token string     // of the plan that was reviewed: fails with MigrationToken if the plan or the head has changed
-	Force bool       // apply whatever the plan is by then
+	Token string // of the plan that was reviewed: fails with MigrationToken if the plan or the head has changed
+	Force bool   // apply whatever the plan is by then
+
+	// NewerHead accepts a head that is newer than that of the token: types change in the way
+	// that was reviewed, and only how much there is of them may be another by now. Where
+	// programs write all the time, no token would be good otherwise.
+	NewerHead bool
+
 	Draft onto.Draft // header of the commit; it has no intents
 
 	Runtime        string        // as in Options
@@ -119,7 +126,7 @@ func TryMigration(ctx context.Context, b backend.Backend, m *Migration, o *Apply
 			total += t.Live
 		}
 	}
-	for _, err := range plan.writes(ctx, counter(o, &done, total)) {
+	for _, err := range plan.writes(ctx, counter(o, &done, total, nil)) {
 		if err != nil {
 			return done, err
 		}
@@ -127,13 +134,34 @@ func TryMigration(ctx context.Context, b backend.Backend, m *Migration, o *Apply
 	return done, nil
 }
 
-// counter counts things and reports progress.
-func counter(o *ApplyOptions, done *int64, total int64) func() {
+// counter counts things and reports progress, also in a note if there is to be one.
+func counter(o *ApplyOptions, done *int64, total int64, note func(text string)) func() {
 	return func() {
-		if *done++; o != nil && o.Progress != nil && *done%1000 == 0 {
+		if *done++; *done%1000 != 0 {
+			return
+		}
+		if o != nil && o.Progress != nil {
 			o.Progress(*done, max(*done, total))
 		}
+		if note != nil {
+			note(progressNote(*done, total))
+		}
 	}
+}
+
+// progressNote is the note of a lease under which so many of so many things are done.
+func progressNote(done, total int64) string {
+	total = max(done, total, 1)
+	return fmt.Sprintf("%d%% of %s", int64(100*float64(done)/float64(total)), grouped(total))
+}
+
+// grouped is a number with commas between its groups of digits.
+func grouped(n int64) string {
+	text := strconv.FormatInt(n, 10)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
 }
 
 // peek opens a backend without owning it, for changes of its types.
@@ -166,30 +194,41 @@ type evolving struct {
 	writes  func(ctx context.Context, step func()) iter.Seq2[backend.Write, error]
 }
 
-// apply makes a plan under the lease that excludes other writers, and then applies it.
-func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
-	if o == nil || o.Token == "" && !o.Force {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "there is no token").
+// check refuses options that contradict each other, or say nothing about which plan is
+// meant.
+func (o *ApplyOptions) check() error {
+	switch {
+	case o == nil || o.Token == "" && !o.Force:
+		return onto.Errorf(onto.Invalid, "there is no token").
 			WithHint("plan it first, look at the plan, and give its token")
-	}
-	if o.Force && o.Token != "" {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "a token and force contradict each other").WithHint("give one of them")
+	case o.Force && o.Token != "":
+		return onto.Errorf(onto.Invalid, "a token and force contradict each other").WithHint("give one of them")
+	case o.Force && o.NewerHead:
+		return onto.Errorf(onto.Invalid, "a newer head is accepted for a token, and there is none").WithHint("give the token of the plan")
 	}
 	if _, _, err := parseToken(o.Token); err != nil && !o.Force {
+		return err
+	}
+	for range o.Draft.Intents() {
+		return onto.Errorf(onto.Invalid, "the draft of a migration has no intents of its own")
+	}
+	return nil
+}
+
+// apply makes a plan under the lease that excludes other writers, and then applies it.
+func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Context) (*evolving, error)) (onto.Result, error) {
+	if err := o.check(); err != nil {
 		return onto.Result{}, err
 	}
 	draft, err := s.header(ctx, o.Draft)
 	if err != nil {
 		return onto.Result{}, err
 	}
-	for range o.Draft.Intents() {
-		return onto.Result{}, onto.Errorf(onto.Invalid, "the draft of a migration has no intents of its own")
-	}
 	wait := o.Wait
 	if wait <= 0 {
 		wait = DefaultMigrationWait
 	}
-	lease, err := s.Lease(ctx, onto.WriteLease, &LeaseOptions{Wait: wait, TTL: o.LeaseTTL})
+	lease, err := s.Lease(ctx, onto.WriteLease, &LeaseOptions{Wait: wait, TTL: o.LeaseTTL, Note: "planning", purpose: onto.MigrationLease})
 	if err != nil {
 		return onto.Result{}, err
 	}
@@ -220,7 +259,12 @@ func apply(ctx context.Context, s *Store, o *ApplyOptions, plan func(context.Con
 	var writes *spool.Spool
 	has := &factstream.Facts{}
 	err = keeping(ctx, lease, func(ctx context.Context) error {
-		writes, err = spool.Fill(ctx, draft, has.Noted(e.writes(ctx, counter(o, &done, e.total))), spool.Options{Directory: s.opts.ScratchDir})
+		lease.held.SetNote(progressNote(0, e.total))
+		step := counter(o, &done, e.total, lease.held.SetNote)
+		writes, err = spool.Fill(ctx, draft, has.Noted(e.writes(ctx, step)), spool.Options{Directory: s.opts.ScratchDir})
+		if err == nil && done > 0 { // the transaction that follows cannot tell how far it is
+			err = lease.SetNote(ctx, "writing "+grouped(done))
+		}
 		return err
 	})
 	if err != nil {
@@ -274,6 +318,10 @@ func checkToken(o *ApplyOptions, e *evolving) error {
 	if o.Force || strings.TrimRight(strings.TrimSpace(o.Token), "=") == e.token {
 		return nil
 	}
+	hash, head, err := parseToken(o.Token)
+	if now, _, _ := parseToken(e.token); err == nil && o.NewerHead && hash == now && head <= e.head {
+		return nil
+	}
 	return staleToken(o.Token, e)
 }
 
@@ -281,11 +329,12 @@ func checkToken(o *ApplyOptions, e *evolving) error {
 func staleToken(text string, e *evolving) error {
 	hash, head, err := parseToken(text)
 	now, _, _ := parseToken(e.token)
-	msg := "the plan is another than the one this token is for"
-	if err == nil && hash == now {
-		msg = fmt.Sprintf("the token is for head %d, and the head is another now", head)
+	if err == nil && hash == now && head < e.head {
+		return onto.Errorf(onto.MigrationToken, "the token is for head %d, and the head is %d now", head, e.head).
+			WithHint("plan it again, look at the plan, and give its token; or accept that there may be more or less to do by now: --newer-head")
 	}
-	return onto.Errorf(onto.MigrationToken, "%s", msg).WithHint("plan it again, look at the plan, and give its token")
+	return onto.Errorf(onto.MigrationToken, "the plan is another than the one this token is for").
+		WithHint("plan it again, look at the plan, and give its token")
 }
 
 // hashOf is the hash of a document that identifies a plan.

@@ -208,12 +208,22 @@ func (p *dropPlan) count(ctx context.Context, ending []*catalog.Type) error {
 		}
 		p.Types = append(p.Types, d)
 	}
-	p.Token = token(hashOf(struct {
-		Base  string     `json:"base"`
-		Drop  []DropType `json:"drop"`
-		Purge bool       `json:"purge"`
-	}{typelist.Hash(p.stored), p.Types, p.Purge}), p.Head)
+	p.Token = p.token()
 	return nil
+}
+
+// token identifies what the drop does at its head. How much there is of the types is that of
+// the head.
+func (p *dropPlan) token() string {
+	var names []onto.TypeName
+	for _, t := range p.Types {
+		names = append(names, onto.TypeName{Kind: t.Kind, Name: t.Name})
+	}
+	return token(hashOf(struct {
+		Base  string          `json:"base"`
+		Drop  []onto.TypeName `json:"drop"`
+		Purge bool            `json:"purge"`
+	}{typelist.Hash(p.stored), names, p.Purge}), p.Head)
 }
 
 // tally counts the versions that a query is about.

@@ -22,6 +22,9 @@ type LeaseOptions struct {
 	TTL   time.Duration // how long it lasts unless it is renewed; 0 for DefaultLeaseTTL
 	Wait  time.Duration // how long to wait for its holder; 0 for DefaultLeaseWait, negative for not at all
 	Owner string        // the holder's name; "" for the store's runtime
+	Note  string        // for those who meet the lease; see also Lease.SetNote
+
+	purpose onto.LeasePurpose
 }
 
 // Lease is a lease that this program has taken. It may be used concurrently.
@@ -89,6 +92,10 @@ func (o *LeaseOptions) apply(r *backend.LeaseRequest) error {
 	if len(o.Owner) > onto.MaxKey || !utf8.ValidString(o.Owner) || strings.IndexByte(o.Owner, 0) >= 0 {
 		return onto.Errorf(onto.Invalid, "the owner of the lease %s is not text of at most %d bytes", r.Name, onto.MaxKey)
 	}
+	if err := checkNote(r.Name, o.Note); err != nil {
+		return err
+	}
+	r.Purpose, r.Note = o.purpose, o.Note
 	if o.TTL > 0 {
 		r.TTL = o.TTL
 	}
@@ -119,6 +126,24 @@ func (l *Lease) Current() onto.Lease {
 // Renew extends the lease to its whole time from now on. It fails with LeaseExpired if
 // it is not held any more.
 func (l *Lease) Renew(ctx context.Context) error { return l.held.Renew(ctx) }
+
+// SetNote renews the lease with a note that says how far its holder is, such as "40% of
+// 1,200,000". It is listed with the lease, and is part of the errors of those who wait for
+// it in vain.
+func (l *Lease) SetNote(ctx context.Context, note string) error {
+	if err := checkNote(l.Current().Name, note); err != nil {
+		return err
+	}
+	l.held.SetNote(note)
+	return l.held.Renew(ctx)
+}
+
+func checkNote(name, note string) error {
+	if len(note) > onto.MaxLeaseNote || !utf8.ValidString(note) || strings.IndexByte(note, 0) >= 0 {
+		return onto.Errorf(onto.Invalid, "the note of the lease %s is not text of at most %d bytes", name, onto.MaxLeaseNote)
+	}
+	return nil
+}
 
 // Release ends the lease. It fails with LeaseExpired if it is not held any more.
 func (l *Lease) Release(ctx context.Context) error { return l.held.Release(ctx) }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
@@ -44,6 +45,11 @@ type Proposal struct {
 	Fields   json.RawMessage // what it will have, merged; nil for a delete
 	Newest   *onto.Version   // nil if there never was one; it may be a delete
 	Changes  bool            // the present state is not what is wanted
+
+	// Lacks is a field without which the identity, which does not exist, cannot be made;
+	// "" if there is none. Such a proposal fails the commit, also if it is admitted.
+	Lacks string
+	err   error // which is about that
 }
 
 // Live reports whether the identity exists.
@@ -87,7 +93,7 @@ func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.C
 	}
 	defer filled.Close()
 	if opts.Admit != nil || has.Written {
-		draft.Admit, draft.Begin = admission(opts), opts.Begin
+		draft.Admit, draft.Begin = s.admission(opts), opts.Begin
 	}
 	stream := foldkeep.Stream{Spool: filled, Facts: has.Types}
 	if opts.Imported && has.Asserted {
@@ -98,9 +104,10 @@ func (s *Store) appendStream(ctx context.Context, d onto.Draft, types *catalog.C
 }
 
 // admission decides on the writes of a stream.
-func admission(opts *StreamOptions) func(*backend.Write, *onto.Version) (bool, error) {
+func (s *Store) admission(opts *StreamOptions) func(*backend.Write, *onto.Version) (bool, error) {
 	return func(w *backend.Write, newest *onto.Version) (bool, error) {
 		p := proposal(w, newest)
+		p.Lacks = lacks(s.catalog(), w, newest)
 		if opts.Admit != nil {
 			if admitted, err := opts.Admit(p); err != nil || !admitted {
 				return false, err
@@ -117,7 +124,25 @@ func admission(opts *StreamOptions) func(*backend.Write, *onto.Version) (bool, e
 }
 
 func proposal(w *backend.Write, newest *onto.Version) Proposal {
-	return Proposal{w.Identity, w.Op, w.Fields, newest, changes(w, newest)}
+	return Proposal{Identity: w.Identity, Op: w.Op, Fields: w.Fields, Newest: newest, Changes: changes(w, newest)}
+}
+
+// lacks is the field that is missing to make the identity of a write that could not be
+// merged; "" if it is for another reason, or was merged.
+func lacks(types *catalog.Catalog, w *backend.Write, newest *onto.Version) string {
+	if w.Known == nil || w.Op != onto.Put || newest != nil && newest.Live() {
+		return ""
+	}
+	t, err := types.Get(w.Kind, w.Type)
+	if err != nil {
+		return ""
+	}
+	for _, f := range t.Schema.Fields {
+		if !f.Optional && f.Default == nil && codec.Find(w.Fields, []string{f.Name}) == nil {
+			return f.Name
+		}
+	}
+	return ""
 }
 
 // changes reports whether a write makes a version, or is refused because there is one.
@@ -158,6 +183,12 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		return err
 	}
 	defer filled.Close()
+	return s.propose(ctx, types, filled, head.ID, yield)
+}
+
+// propose compares the writes of a spool, made with a catalog, with the state as of a
+// commit.
+func (s *Store) propose(ctx context.Context, types *catalog.Catalog, filled *spool.Spool, at int64, yield func(Proposal, error) bool) error {
 	verdicts, p := decide.NewCatalog(types.Stored), newPace()
 	about := func(w *backend.Write) (onto.TypeName, int) { return w.TypeName(), len(w.Fields) }
 	var ids []onto.Identity
@@ -169,18 +200,24 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		for i := range piece {
 			ids = append(ids, piece[i].Identity)
 		}
-		found, err := s.lookUp(ctx, ids, head.ID)
+		found, err := s.lookUp(ctx, ids, at)
 		if err != nil {
 			return err
 		}
 		p.took(len(piece), bytesOf(found))
 		for i := range piece {
 			newest := found[piece[i].Identity]
-			merged, err := verdicts.Merged(&piece[i], newest)
+			var merged *backend.Write
+			merged, err = verdicts.Merged(&piece[i], newest)
+			lacking := ""
 			if err != nil {
-				return err
+				merged = &piece[i]
+				if lacking = lacks(types, merged, newest); lacking == "" {
+					return err
+				}
 			}
-			if !yield(proposal(merged, newest), nil) {
+			p := proposal(merged, newest)
+			if p.Lacks, p.err = lacking, err; !yield(p, nil) {
 				return nil
 			}
 		}

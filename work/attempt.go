@@ -70,11 +70,6 @@ func (j *job) overdue(now time.Time) bool { return now.Sub(j.began) > j.timeout+
 func (r *run) start(j *job) {
 	j.began, j.timeout = time.Now(), r.o.Timeout
 	j.extend(j.until)
-	if end, done := r.p.worn(&j.item); done {
-		j.end = end
-		r.ended = append(r.ended, j)
-		return
-	}
 	connector := r.runner.Connectors[j.item.System]
 	if connector == nil {
 		j.end = unknown(&j.item, r.systems)

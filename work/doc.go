@@ -32,6 +32,13 @@
 // An error of a connector, writer or discovery is a failed attempt. The item is tried again
 // after a pause that grows, or when the source says ([Temporary]), until it has been tried
 // [RunOptions].MaxAttempts times. [Permanent] errors, and those with the codes Invalid,
-// TooLarge, Refused, Unsupported, UnsupportedOperation, NotFound and Conflict, fail the item at once; [SkipItem]
-// skips it. A panic is an error. Failed items stay until [Queue.Retry] or [Queue.Recrawl].
+// TooLarge, Refused, Unsupported, UnsupportedOperation, NotFound and Conflict, fail the item at
+// once; [SkipItem] skips it. A panic is an error. An item that earlier runs have tried as often
+// as this one would fails without another try. Failed items stay until [Queue.Retry] or
+// [Queue.Recrawl].
+//
+// # What is kept
+//
+// Everything, until [Queue.Clean] removes what is over by age and count. A queue that runs for
+// years keeps its items, so that it knows them, and bounds attempts and runs.
 package work

@@ -266,3 +266,28 @@ func TestItemsThatKill(t *testing.T) {
 		}
 	})
 }
+
+// A run does not start an item that earlier runs have tried as often as it would: the item
+// fails for what went wrong with it, and no crash is told of.
+func TestItemsOfAMorePatientRun(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.enqueue(item("down"))
+		down := w.connect(func(context.Context, *onto.WorkItem) (*work.Record, error) { return nil, errors.New("no luck") })
+		w.run(down, &work.RunOptions{MaxAttempts: 5, MaxItems: 2})
+		w.expect("down", onto.WorkPending, "failed failed")
+		var seen []work.Observation
+		sum := w.run(w.connect(func(context.Context, *onto.WorkItem) (*work.Record, error) {
+			t.Error("it was tried again")
+			return &work.Record{}, nil
+		}), &work.RunOptions{MaxAttempts: 2, Observe: func(o work.Observation) { seen = append(seen, o) }})
+		s := w.expect("down", onto.WorkFailed, "failed failed failed")
+		w.says(s.Error, "given up after 2 attempts: this run makes at most 2", "no luck")
+		if strings.Contains(s.Error, "lost") || s.Attempts[2].Class != "fetch" || s.Attempts[2].Started != s.Attempts[2].Finished {
+			t.Errorf("got %q by %+v", s.Error, s.Attempts[2])
+		}
+		if sum.Failed != 1 || sum.Status != work.RunFinished || len(seen) != 1 || seen[0].What != work.Failed || seen[0].Err.Error() != s.Error {
+			t.Errorf("got %+v, observed %+v", sum, seen)
+		}
+	})
+}

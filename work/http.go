@@ -121,6 +121,16 @@ func headers(text json.RawMessage, into http.Header) error {
 	return nil
 }
 
+// RefusedNet returns the network that HTTPOptions.AllowNets would have to contain, after an
+// error because an address is not public. The second result is false for all other errors.
+func RefusedNet(err error) (netip.Prefix, bool) {
+	f := fetch.FailureOf(err)
+	if f == nil || !f.Network.IsValid() {
+		return netip.Prefix{}, false
+	}
+	return f.Network, true
+}
+
 // judged says whether it helps to try again after an error.
 func judged(err error, after time.Duration) error {
 	f := fetch.FailureOf(err)

@@ -154,3 +154,19 @@ func TestRequests(t *testing.T) {
 		t.Errorf("got %+v", a)
 	}
 }
+
+// An error of an address that is not public tells which network AllowNets would have to name.
+func TestRefusedNet(t *testing.T) {
+	for uri, want := range map[string]string{
+		"http://127.0.0.1/":               "127.0.0.1/32",
+		"http://localhost/":               "127.0.0.0/8",
+		"http://[::ffff:169.254.169.254]": "169.254.169.254/32",
+		"http://site.example:22/":         "",
+	} {
+		_, err := work.HTTP(&work.HTTPOptions{IgnoreRobots: true}).Fetch(t.Context(), &onto.WorkItem{URI: uri, Method: "GET"})
+		net, ok := work.RefusedNet(err)
+		if err == nil || ok != (want != "") || ok && net.String() != want {
+			t.Errorf("%s: got %v (%v) of error %v, want %q", uri, net, ok, err, want)
+		}
+	}
+}

@@ -71,18 +71,9 @@ func lost(err error) ending { return ending{what: Lost, class: classLost, err: e
 // returned gives an item back, and counts nothing.
 func returned(err error) ending { return ending{what: Returned, do: backend.WorkReturn, err: err} }
 
-// worn fails an item, without an attempt at it, whose tries are used up; those that ended
-// by themselves have failed it, so the last one was lost. The second result is false for
-// all other items.
-func (p *policy) worn(i *onto.WorkItem) (ending, bool) {
-	if i.Tries() <= p.attempts {
-		return ending{}, false
-	}
-	err := fmt.Errorf("given up after %d attempts, the last one lost: the process may have ended during it", i.Tries()-1)
-	if i.Error != "" {
-		err = fmt.Errorf("%w; the failure before was: %s", err, i.Error)
-	}
-	return ending{what: Failed, do: backend.WorkFail, class: classLost, err: err}, true
+// givenUp is the end of an item that was tried too often before this run came to it.
+func givenUp(a *onto.WorkAttempt) ending {
+	return ending{what: Failed, do: backend.WorkFail, class: a.Class, err: errors.New(a.Error)}
 }
 
 // unknown fails an item for whose system there is no connector.

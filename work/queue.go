@@ -15,6 +15,7 @@ import (
 type Queue struct {
 	s    *store.Store
 	port backend.WorkQueue
+	ages backend.Ages
 }
 
 // Open returns the work queue of a store, which stays open. It fails with UnsupportedOperation if
@@ -25,7 +26,7 @@ func Open(s *store.Store) (*Queue, error) {
 		return nil, onto.Errorf(onto.UnsupportedOperation, "this storage keeps no work queue").
 			WithHint("keep the queue in a SQLite file; its runner can write to another store")
 	}
-	return &Queue{s: s, port: port}, nil
+	return &Queue{s: s, port: port, ages: backend.OpenAges(time.Now())}, nil
 }
 
 // enqueueChunk is how many items are enqueued in one transaction.

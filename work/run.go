@@ -169,7 +169,7 @@ func (r *run) received(s *settlement) {
 	r.pauses = 0
 	r.sum.Recovered += int64(got.Lost)
 	r.taken += len(got.Items)
-	r.due = len(got.Items) == s.want
+	r.due = len(got.Items)+len(got.GivenUp) == s.want
 	r.next = time.Time{}
 	r.empty++
 	if len(got.Items) > 0 {
@@ -184,6 +184,10 @@ func (r *run) received(s *settlement) {
 		}
 		poll := r.o.Poll << min(r.empty/4, 3) // others may add items, the less likely the longer none came
 		r.next = now.Add(max(time.Millisecond, min(poll, got.Next.Sub(now))))
+	}
+	for n := range got.GivenUp {
+		w := &got.GivenUp[n]
+		r.settled(&job{item: w.WorkItem, end: givenUp(&w.Attempts[len(w.Attempts)-1])}, nil)
 	}
 	for n := range got.Items {
 		j := &job{item: got.Items[n], until: s.at.Add(r.o.Lease)}

@@ -120,7 +120,7 @@ type RunOptions struct {
 	MaxItems int // end after so many attempts; 0 for no limit
 	MaxDepth int // discover nothing from items at this depth; 0 for no limit
 
-	MaxAttempts int           // at an item before it fails
+	MaxAttempts int           // at an item before it fails; one that was tried as often by earlier runs fails without another attempt
 	BackoffBase time.Duration // before the second attempt; it doubles with each
 	BackoffMax  time.Duration // and never is more than this, but for a quarter at random
 
@@ -223,7 +223,7 @@ func (l Limit) limit(name string) (backend.WorkLimit, error) {
 
 // request is what the run asks of the queue, but for how many items.
 func (r *Runner) request(o *RunOptions, id, worker string) (backend.WorkRequest, error) {
-	req := backend.WorkRequest{Worker: worker, Run: id, OnlyRun: o.OnlyRun, Systems: o.Systems, Lease: o.Lease, Limits: map[backend.WorkSource]backend.WorkLimit{}}
+	req := backend.WorkRequest{Worker: worker, Run: id, OnlyRun: o.OnlyRun, Systems: o.Systems, Lease: o.Lease, MaxTries: o.MaxAttempts, Limits: map[backend.WorkSource]backend.WorkLimit{}}
 	for name, l := range o.Limits {
 		w, err := l.limit(name)
 		if err != nil {

@@ -25,6 +25,8 @@ func restoreStories() []archiveTale {
 		{"commits without versions are restored", restoreCommitsWithoutVersions},
 		{"deletes of what does not exist are restored", restoreDeletesOfNothing},
 		{"the count and the sum of events are restored", restoreEventCounts},
+		{"causes are restored as they were", restoreCauses},
+		{"keys of white space are restored", restoreBlankKeys},
 		{"an old log is restored", restoreOldTimes},
 		{"the state of a copy is told when its log has been read", restoreAsksForState},
 		{"the state of a copy is kept", restoreKeepsState},

@@ -4,7 +4,7 @@
 //	func TestContract(t *testing.T) {
 //		backendtest.Run(t, backendtest.Target{
 //			Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-//				b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout})
+//				b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait})
 //				if err != nil {
 //					t.Fatal(err)
 //				}

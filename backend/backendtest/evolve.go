@@ -426,12 +426,16 @@ func evolveLearns(s *story) {
 		return backend.Evolution{Learn: []backend.TypeUpgrader{{Kind: onto.KindEntity, Type: tPerson, Version: version, Upgrader: u}}}
 	}
 	upgrader := onto.StoredUpgrader{Program: `.zip = "é<>\n"`, RenamedFrom: tPerson, FromVersion: 1}
+	s.place.clock.set(time.Date(2027, 1, 2, 3, 4, 5, 678901999, time.FixedZone("", 3600)))
 	if r := s.evolve(learn(2, upgrader)); r.Changed() {
 		s.Errorf("got %s, want no commit", showCommit(r.Commit))
 	}
 	s.reopen()
 	i := slices.IndexFunc(before, func(v onto.SchemaVersion) bool { return v.Schema.Name == tPerson && v.Version == 2 })
 	before[i].Upgrader = &upgrader
+	before[i].Learned = &onto.Learned{
+		Time: time.Date(2027, 1, 2, 2, 4, 5, 678901000, time.UTC), Runtime: "evolver", Actor: onto.Component("evolve"), Comment: "types änder\n",
+	}
 	var want []string
 	for _, v := range before {
 		want = append(want, showSchema(v))

@@ -1,6 +1,8 @@
 package backendtest
 
 import (
+	"fmt"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
@@ -12,8 +14,36 @@ func expectationStories() []tale {
 		{"expectations see the state before the draft", expectationsSeeBefore},
 		{"expectations count without changes", expectationsWithoutChanges},
 		{"expectations come before stamps", expectationsBeforeStamps},
+		{"a cause is a commit", causes},
 		{"a fence is an expectation that is no part of the draft", fence},
 	}
+}
+
+func causes(s *story) {
+	caused := func(by int64, writes ...backend.Write) *backend.Draft {
+		d := draft(writes...)
+		d.Causation = by
+		return d
+	}
+	s.refused(onto.NotFound, caused(1, put(person("ada"), 1))) // the commit that it would make
+	s.commit(put(person("ada"), 1))
+	for _, by := range []int64{2, 3, 999} {
+		s.refused(onto.NotFound, caused(by, put(person("ada"), 2)))
+		s.refused(onto.NotFound, caused(by)) // also if it changes nothing
+		s.refusedStream(onto.NotFound, caused(by), put(person("ada"), 2))
+	}
+	early := caused(2, put(person("ada"), 2))
+	early.Expect = []onto.Expectation{headIs(7)}
+	s.refused(onto.NotFound, early)
+	s.wantHead(1)
+
+	d := keyed("k", put(person("ada"), 2))
+	d.Causation = 1
+	made := s.do(d).Commit
+	s.want("its cause", fmt.Sprint(made.Causation), "1")
+	s.stream(caused(2), put(person("ada"), 3))
+	s.want("the cause of a stream", fmt.Sprint(s.resolve(onto.AtCommit(3)).Causation), "2")
+	s.repeats(d, made)
 }
 
 func headExpectations(s *story) {

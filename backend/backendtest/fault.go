@@ -115,6 +115,7 @@ func (s *story) survivesHandling(point string, apply func(backend.Backend, *back
 	bus := &busStory{s, b}
 	bus.emit(keyedEvent(1, "paid", "k"), keyedEvent(2, "paid", "k"))
 	d := riding(acking(rich("fault", put(person("ada"), 1)), bus.one("billing", "paid")), event(3, "told"))
+	d.Causation = 0 // the store is empty
 	if _, ok := backend.As[backend.Positions](s.Backend); ok {
 		d.Advance = &onto.Advance{Name: "mirror", To: 7}
 	}

@@ -251,7 +251,7 @@ func (d sending) send(ctx context.Context, b backend.Backend) (onto.Result, erro
 
 // onlyBreaks reports whether the stream breaks and has no second reason to fail.
 func (d sending) onlyBreaks() bool {
-	return d.end != nil && d.draft.IdempotencyKey == "" && len(d.draft.Expect)+len(d.draft.Fence) == 0 && d.draft.Admit == nil
+	return d.end != nil && d.draft.IdempotencyKey == "" && len(d.draft.Expect)+len(d.draft.Fence) == 0 && d.draft.Causation == 0 && d.draft.Admit == nil
 }
 
 // errBroken is the error of a stream that breaks.

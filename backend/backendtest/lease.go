@@ -36,6 +36,9 @@ func leaseStories() []tale {
 		{"the write lease passes on", writeLeasePasses},
 		{"the write lease is waited for", writeLeaseAwaited},
 		{"a write lease that was lost stops its holder", writeLeaseLost},
+		{"a lease has a note", leaseNoted},
+		{"a migration is waited for longer", migrationAwaited},
+		{"a migration is not waited for without end", migrationOutlasts},
 	}
 	tales := make([]tale, len(list))
 	for i, t := range list {

@@ -116,10 +116,13 @@ func leaseEvolves(s *leasing) {
 }
 
 // impatient starts a story about another store, with a short lock timeout.
-func (s *leasing) impatient() *leasing {
+func (s *leasing) impatient() *leasing { return s.waiting(30*time.Millisecond, 0) }
+
+// waiting starts a story about another store, with a lock timeout and a wait for migrations.
+func (s *leasing) waiting(timeout, migration time.Duration) *leasing {
 	s.Helper()
 	place := newPlace(s.T, s.TempDir())
-	place.LockTimeout = 30 * time.Millisecond
+	place.LockTimeout, place.MigrationWait = timeout, migration
 	other := s.at(place)
 	l, ok := backend.As[backend.Leaser](other.Backend)
 	if !ok {

@@ -13,9 +13,11 @@ func mergeStories() []tale {
 		{"programs with an older type keep what they do not know", mergeOlder},
 		{"a write keeps the fields that it does not know", mergeKnown},
 		{"a merge of what does not exist has defaults", mergeAbsent},
+		{"what a merge gives besides is for what does not exist", mergeInitial},
 		{"a merge changes nothing if the result is there", mergeUnchanged},
 		{"a stream merges what was committed before it", mergeStream},
 		{"what is admitted was merged", mergeAdmitted},
+		{"what cannot be merged is shown as it is", mergeShown},
 		{"a merge fits the wider type", mergeWider},
 		{"a merge that does not fit changes nothing", mergeRefused},
 		{"merges race", mergeRaced},
@@ -69,6 +71,20 @@ func mergeAbsent(s *story) {
 	s.nothing(draft(knowing(stamped(set(person("ada"), `{}`), 2), "id", "level"))) // absent, so it has its default
 }
 
+func mergeInitial(s *story) {
+	ada := knowing(set(person("ada"), `{"n":1,"t":"x"}`), "id", "n")
+	s.commit(ada)
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @1 {"id":"ada","n":1,"t":"x"}`)
+	s.commit(knowing(set(person("ada"), `{"n":2,"t":"y","v":[1]}`), "id", "n"))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @2 {"id":"ada","n":2,"t":"x"}`)
+	s.nothing(draft(knowing(set(person("ada"), `{"n":2,"t":"z"}`), "id", "n")))
+	s.commit(remove(person("ada")))
+	s.stream(draft(), ada)
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @4 {"id":"ada","n":1,"t":"x"}`)
+	s.stream(draft(), knowing(set(person("ada"), `{"n":3,"t":"y"}`), "id", "n"))
+	s.wantState(onto.KindEntity, tPerson, `Person "ada" @5 {"id":"ada","n":3,"t":"x"}`)
+}
+
 func mergeUnchanged(s *story) {
 	s.commit(set(person("ada"), `{"n":1,"t":"x"}`))
 	s.nothing(draft(knowing(put(person("ada"), 1), "id", "n")))
@@ -103,6 +119,21 @@ func mergeAdmitted(s *story) {
 	}
 	s.stream(d, put(person("ada"), 2))
 	s.want("asked about", asked, `v2 {"id":"ada","level":1,"n":2} over {"id":"ada","n":1,"t":"x"}`)
+}
+
+func mergeShown(s *story) {
+	need := grown(tPerson, onto.Field{Name: "need", Type: onto.Int})
+	s.evolve(adding(need))
+	lacking := knowing(stamped(put(person("ada"), 1), 2), "id", "n")
+	d, asked := draft(), ""
+	d.Admit = func(w *backend.Write, newest *onto.Version) (bool, error) {
+		asked = fmt.Sprintf("%s %v, new: %t", w.Fields, w.Known, newest == nil)
+		return false, onto.Errorf(onto.Conflict, "not this one")
+	}
+	s.refusedStream(onto.Conflict, d, lacking)
+	s.want("asked about", asked, `{"id":"ada","n":1} [id n], new: true`)
+	d.Admit = func(*backend.Write, *onto.Version) (bool, error) { return false, nil }
+	s.refusedStream(onto.Invalid, d, lacking)
 }
 
 func mergeWider(s *story) {

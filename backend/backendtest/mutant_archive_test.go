@@ -49,6 +49,7 @@ func archiveMutants() []mutant {
 			}
 		})},
 		{"why types were made is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Comment = "" })},
+		{"who taught upgraders is not restored", "archive", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Learned = nil })},
 		{"types begin with their part", "archive copies", editingTypes(func(since int64, v *onto.SchemaVersion) { v.Since = max(v.Since, since+1) })},
 		{"flags are not restored", "archive copies", editingTypes(func(_ int64, v *onto.SchemaVersion) { v.Schema = unflagged(v.Schema) })},
 		{"a part is published with the next one", "archive copies", around(func(b backend.Backend) *lagging { return &lagging{archived: archived{b}} })},

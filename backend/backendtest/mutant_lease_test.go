@@ -42,6 +42,20 @@ func leaseMutants() []mutant {
 				return b.Leaser.Acquire(ctx, &backend.LeaseRequest{Name: r.Name, Owner: r.Owner, TTL: r.TTL})
 			}
 		})},
+		{"notes are not kept", "optional", leasing(func(b *leaser) {
+			b.acquire = func(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+				silent := *r
+				silent.Note = ""
+				return b.Leaser.Acquire(ctx, &silent)
+			}
+		})},
+		{"a migration is no different", "optional", leasing(func(b *leaser) {
+			b.acquire = func(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
+				plain := *r
+				plain.Purpose = ""
+				return b.Leaser.Acquire(ctx, &plain)
+			}
+		})},
 		{"a lease that ran out is lost", "optional", leasing(func(b *leaser) { b.meant = b.unexpired })},
 		{"a lease that ran out is not listed", "optional", leasing(func(b *leaser) {
 			b.list = func(l onto.Lease) bool { return !l.Expired(b.place.Now()) }

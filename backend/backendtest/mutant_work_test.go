@@ -17,7 +17,7 @@ import (
 
 // workMutants lists mistakes with ingestion work.
 func workMutants() []mutant {
-	return slices.Concat(attemptMutants(), limitMutants(), itemMutants())
+	return slices.Concat(attemptMutants(), limitMutants(), itemMutants(), cleanWorkMutants())
 }
 
 // attemptMutants lists mistakes with leases and attempts.
@@ -132,6 +132,14 @@ func limitMutants() []mutant {
 		{"workers are not told when to come back", "work workload", onWork(func(b *foreman) {
 			b.answer = func(_ *backend.WorkRequest, t *backend.WorkTaken) { t.Next = time.Time{} }
 		})},
+		{"items that were tried too often are taken", "work workload", onWork(func(b *foreman) { b.request = func(r *backend.WorkRequest) { r.MaxTries = 0 } })},
+		{"items are given up a try too early", "work workload", onWork(func(b *foreman) {
+			b.request = func(r *backend.WorkRequest) {
+				if r.MaxTries > 1 {
+					r.MaxTries--
+				}
+			}
+		})},
 		{"outcomes come after items are taken", "work workload", onWork(func(b *foreman) {
 			b.take = func(ctx context.Context, r *backend.WorkRequest) (backend.WorkTaken, error) {
 				first := *r
@@ -153,6 +161,21 @@ func limitMutants() []mutant {
 				return b.WorkQueue.Dequeue(ctx, r)
 			}
 		})},
+	}
+}
+
+// cleanWorkMutants lists mistakes with removing work.
+func cleanWorkMutants() []mutant {
+	cleaning := func(edit func(*backend.WorkCleaning)) planting { return onWork(func(b *foreman) { b.clean = edit }) }
+	return []mutant{
+		{"a plan of a cleaning is applied", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Apply = true })},
+		{"a cleaning is not applied", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Apply = false })},
+		{"a cleaning ignores the age", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Before = time.Time{} })},
+		{"a cleaning ignores how many stay", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Keep = 0 })},
+		{"a cleaning keeps one too many", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Keep++ })},
+		{"a cleaning ignores which items it is for", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Of = backend.WorkQuery{} })},
+		{"items are removed with attempts", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Items = c.Items || c.Attempts })},
+		{"runs are not removed", "work workload", cleaning(func(c *backend.WorkCleaning) { c.Runs = false })},
 	}
 }
 
@@ -237,6 +260,7 @@ type foreman struct {
 	request func(*backend.WorkRequest)
 	answer  func(*backend.WorkRequest, *backend.WorkTaken)
 	start   func(bool) bool
+	clean   func(*backend.WorkCleaning)
 
 	take   func(context.Context, *backend.WorkRequest) (backend.WorkTaken, error)
 	finish func(context.Context, []backend.WorkOutcome) ([]backend.WorkVerdict, error)
@@ -252,7 +276,7 @@ func onWork(spoil func(*foreman)) planting {
 		m.bring = func(*backend.WorkState) {}
 		m.enqueue, m.edit, m.show = func(*onto.WorkItem) {}, func(*backend.WorkOutcome, onto.WorkItem) {}, func(*backend.WorkState) {}
 		m.request, m.answer = func(*backend.WorkRequest) {}, func(*backend.WorkRequest, *backend.WorkTaken) {}
-		m.start = func(start bool) bool { return start }
+		m.start, m.clean = func(start bool) bool { return start }, func(*backend.WorkCleaning) {}
 		spoil(m)
 		return m
 	})
@@ -460,4 +484,11 @@ func (b *foreman) restive(ctx context.Context, q *backend.WorkQuery) iter.Seq2[b
 			}
 		}
 	}
+}
+
+// CleanWork implements [backend.WorkQueue].
+func (b *foreman) CleanWork(ctx context.Context, c *backend.WorkCleaning, progress func(done, total int64)) (backend.WorkCleanPlan, error) {
+	other := *c
+	b.clean(&other)
+	return b.WorkQueue.CleanWork(ctx, &other, progress)
 }

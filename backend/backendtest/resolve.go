@@ -62,7 +62,9 @@ func resolveIDs(s *story) {
 	var commits []onto.Commit
 	for n := range 4 {
 		s.place.clock.move(time.Second)
-		commits = append(commits, s.do(rich(fmt.Sprint("k", n), put(person("ada"), n))).Commit)
+		d := rich(fmt.Sprint("k", n), put(person("ada"), n))
+		d.Causation = int64(n)
+		commits = append(commits, s.do(d).Commit)
 		s.want("head", showCommit(s.resolve(onto.Point{})), showCommit(commits[n]))
 	}
 	for _, c := range commits {

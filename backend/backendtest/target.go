@@ -55,6 +55,9 @@ type Place struct {
 	// default. For a backend without the setting, the tests wait.
 	LockTimeout time.Duration
 
+	// MigrationWait is how long a write waits for a migration; 0 for the backend's default.
+	MigrationWait time.Duration
+
 	// Target asks for a handle for the target of a copy, see [backend.Archive], which can
 	// be opened also while the copy has not ended. Backends without Archive ignore it.
 	Target bool

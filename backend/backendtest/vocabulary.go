@@ -287,6 +287,9 @@ func showSchema(v onto.SchemaVersion) string {
 	if v.Upgrader != nil {
 		line += fmt.Sprintf(", upgrader %+v", *v.Upgrader)
 	}
+	if l := v.Learned; l != nil {
+		line += fmt.Sprintf(", learnt on %s by %q for %q: %q", codec.FormatTime(l.Time), l.Runtime, l.Actor, l.Comment)
+	}
 	if v.End != nil {
 		line += ", " + showEnd(*v.End)
 	}
@@ -303,7 +306,7 @@ func showEnd(e onto.End) string {
 }
 
 func showLease(l onto.Lease) string {
-	return fmt.Sprintf("%s from %s until %s", l, codec.FormatTime(l.Acquired), codec.FormatTime(l.Expires))
+	return fmt.Sprintf("%s from %s until %s for %q, %q", l, codec.FormatTime(l.Acquired), codec.FormatTime(l.Expires), l.Purpose, l.Note)
 }
 
 func showBreak(b onto.LeaseBreak) string {

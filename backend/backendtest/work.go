@@ -32,7 +32,7 @@ func workStories(t *testing.T, target Target) []tale {
 		return nil
 	}
 	var tales []tale
-	for _, t := range slices.Concat(enqueueStories(), importStories(), dequeueStories(), workClockStories(), limitStories(), finishStories(), reviseStories(), workListStories(), manyStories(),
+	for _, t := range slices.Concat(enqueueStories(), importStories(), dequeueStories(), workClockStories(), limitStories(), finishStories(), reviseStories(), cleanWorkStories(), workListStories(), manyStories(),
 		workCallStories(), workRaceStories()) {
 		tales = append(tales, tale{t.name, func(s *story) {
 			w := (&workStory{story: s, imports: map[string]backend.WorkState{}}).with(s)

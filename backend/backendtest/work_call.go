@@ -25,7 +25,7 @@ func workCallStories() []workTale {
 }
 
 // workReads are the calls that change nothing.
-func workReads() []string { return []string{"WorkItems", "WorkStats", "WorkRuns"} }
+func workReads() []string { return []string{"WorkItems", "WorkStats", "WorkRuns", "plan of CleanWork"} }
 
 // calls calls each method of a work queue once and returns the errors by name.
 func (s *workStory) calls(ctx context.Context, i onto.WorkItem) map[string]error {
@@ -41,6 +41,8 @@ func (s *workStory) calls(ctx context.Context, i onto.WorkItem) map[string]error
 	_, errs["WorkItems"] = collect(s.WorkItems(ctx, &backend.WorkQuery{Attempts: true}), showWork)
 	_, errs["WorkStats"] = s.WorkStats(ctx, &backend.WorkQuery{})
 	_, errs["WorkRuns"] = s.WorkRuns(ctx)
+	_, errs["plan of CleanWork"] = s.CleanWork(ctx, &backend.WorkCleaning{Items: true, Attempts: true, Runs: true}, nil)
+	_, errs["CleanWork"] = s.CleanWork(ctx, &backend.WorkCleaning{Items: true, Apply: true}, nil)
 	errs["SaveRun"] = s.SaveRun(ctx, onto.WorkRun{ID: "new", Started: s.now(), Status: "running"}, true)
 	return errs
 }

@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -17,6 +18,9 @@ func dequeueStories() []workTale {
 		{"an attempt is lost when its lease ends", takeLost},
 		{"a lease of any item ends, whatever is asked for", takeLostElsewhere},
 		{"workers are told when to come back", takeNext},
+		{"an item that was tried too often is given up", takeWorn},
+		{"an item whose last attempts were lost is given up", takeWornLost},
+		{"what is given up uses no limit of its source", takeWornLimits},
 	}
 }
 
@@ -171,4 +175,81 @@ func shown[T any](list []T, show func(T) string) []string {
 		lines = append(lines, show(v))
 	}
 	return lines
+}
+
+// atMost asks for items that were tried fewer times than that.
+func atMost(tries, limit int) *backend.WorkRequest {
+	r := wanted(limit)
+	r.MaxTries = tries
+	return r
+}
+
+func takeWorn(s *workStory) {
+	s.enqueue(pageRange(1, 2)...)
+	for n := range 2 {
+		i := s.take(atMost(9, 1), "i1")[0]
+		o := doing(backend.WorkRetry, i)
+		o.Error = fmt.Sprint("failure ", n+1)
+		s.finish(o)
+	}
+	s.bringIn(importedItem(page(5), 4, s.now())) // tried once, the other attempt was returned
+	s.move(2 * time.Second)
+	r := atMost(2, 9)
+	r.Worker, r.Run = "two", "r2"
+	got := s.asked(r)
+	const err = "given up after 2 attempts: this run makes at most 2; the last failure was: failure 2"
+	const attempt = `i1:3 failed by "two" in run "r2", 12:00:02.000000Z to 12:00:02.000000Z, retry after -, error "` + err + `", class "status", -`
+	s.want("taken", itemNames(got.Items), "i5 i2")
+	if len(got.GivenUp) != 1 || len(got.GivenUp[0].Attempts) != 1 {
+		s.Fatalf("got %s, want i1, which is given up", showTaken(got))
+	}
+	s.want("given up", showFate(got.GivenUp[0].WorkItem),
+		`i1 failed, attempt 3, revised 0, created 12:00:00.000000Z, updated 12:00:02.000000Z, error "`+err+`", owner "" until -`)
+	s.want("its attempt", showAttempt(got.GivenUp[0].Attempts[0]), attempt)
+	s.want("the item", showFate(s.item(1).WorkItem), showFate(got.GivenUp[0].WorkItem))
+	s.want("its attempt", showAttempt(s.last(1)), attempt)
+	s.explained()
+	if again := s.also().asked(r); len(again.GivenUp) > 0 {
+		s.Errorf("it is given up once more: %s", showTaken(again))
+	}
+	s.revise(revising(backend.ReviseRetry, backend.WorkQuery{}), 1)
+	if i := s.take(atMost(1, 9), "i1")[0]; i.Tries() != 1 {
+		s.Errorf("got %d tries after a retry, want 1", i.Tries())
+	}
+}
+
+func takeWornLost(s *workStory) {
+	s.enqueue(page(1))
+	s.take(wanted(1), "i1")
+	s.move(time.Minute)
+	s.take(atMost(2, 1), "i1")
+	s.move(time.Minute)
+	got := s.asked(atMost(2, 1))
+	if got.Lost != 1 || len(got.Items) > 0 || len(got.GivenUp) != 1 {
+		s.Fatalf("got %s, want i1, which is lost and given up", showTaken(got))
+	}
+	a := s.last(1)
+	s.want("the reason", a.Class+": "+a.Error, "lost: given up after 2 attempts, the last one lost: the process may have ended during it")
+	imported := importedItem(page(2), 0, s.now())
+	imported.Status = onto.WorkPending // of its two attempts only the number is known
+	s.bringIn(imported)
+	if got := s.asked(atMost(1, 1)); len(got.GivenUp) != 1 {
+		s.Fatalf("got %s, want i2, which is given up", showTaken(got))
+	}
+	a = s.last(2)
+	s.want("the reason", a.Class+": "+a.Error, backend.ClassGivenUp+": given up after 2 attempts: this run makes at most 1")
+}
+
+func takeWornLimits(s *workStory) {
+	s.enqueue(pageRange(1, 4)...)
+	for _, i := range s.take(wanted(2), "i1 i2") {
+		s.finish(doing(backend.WorkRetry, i))
+	}
+	r := limited(2, backend.WorkLimit{Every: time.Second})
+	r.MaxTries = 1
+	got := s.asked(r)
+	s.want("taken and given up", itemNames(got.Items)+"; "+fmt.Sprint(len(got.GivenUp)), "; 2") // as many as asked for
+	s.take(r, "i3")
+	s.take(r, "")
+	s.want("items", s.items(backend.WorkQuery{}), "i1 failed, i2 failed, i3 in_progress, i4 pending")
 }

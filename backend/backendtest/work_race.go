@@ -20,6 +20,7 @@ func workRaceStories() []workTale {
 		{"of many items with one key one is new", raceEnqueue},
 		{"a run is started by one of many", raceRuns},
 		{"workers that discover and commit at once work on each item once", raceCrawl},
+		{"a cleaning while work goes on removes only what is over", raceClean},
 	}
 }
 
@@ -255,4 +256,52 @@ func raceCrawl(s *workStory) {
 		}
 	}
 	s.want("items by depth", fmt.Sprint(depths), "map[0:1 1:2 2:4 3:8 4:16 5:32]")
+}
+
+// raceClean removes items and attempts while workers skip items and an operator makes some
+// pending again.
+func raceClean(s *workStory) {
+	const items, workers = 60, 5
+	s.enqueue(pageRange(1, items)...)
+	var removed, working atomic.Int64
+	working.Store(workers - 2)
+	s.racing(workers, func(worker int, q *workStory) error {
+		r := wanted(3)
+		r.Worker = fmt.Sprint("w", worker)
+		switch worker {
+		case 0:
+			for working.Load() > 0 {
+				plan, err := q.CleanWork(s.ctx, &backend.WorkCleaning{Items: true, Attempts: true, Keep: 5, Apply: true}, nil)
+				if err != nil {
+					return err
+				}
+				removed.Add(plan.Items)
+			}
+			return nil
+		case 1:
+			for range 10 {
+				if _, err := q.Revise(s.ctx, revising(backend.ReviseRecrawl, backend.WorkQuery{})); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		defer working.Add(-1)
+		for {
+			got, err := q.Dequeue(s.ctx, r)
+			if err != nil || len(got.Items) == 0 && got.Next.IsZero() {
+				return err
+			}
+			for _, i := range got.Items {
+				if err := q.end(doing(backend.WorkSkip, i)); err != nil {
+					return err
+				}
+			}
+		}
+	})
+	forgetAttempts(s.ctx, s.WorkQueue, s.imports)
+	left := int64(len(list(s.story, s.WorkItems(s.ctx, &backend.WorkQuery{}), showWork)))
+	if left < 5 || left+removed.Load() != items {
+		s.Errorf("%d items were removed and %d are left, of %d", removed.Load(), left, items)
+	}
 }

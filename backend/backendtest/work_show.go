@@ -76,6 +76,9 @@ func showTaken(t backend.WorkTaken) string {
 	for _, i := range t.Items {
 		text += "\n\t" + showItem(i)
 	}
+	for _, w := range t.GivenUp {
+		text += "\n\tgiven up: " + showWork(w)
+	}
 	return text
 }
 

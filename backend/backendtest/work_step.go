@@ -25,6 +25,7 @@ const (
 	runChore     chore = "run"     // start or save a run
 	askChore     chore = "ask"     // list and count some items
 	commitChore  chore = "commit"  // append a draft
+	cleanChore   chore = "clean"   // remove what is over
 	reopenChore  chore = "reopen"  // close a handle and open it again
 )
 
@@ -45,11 +46,15 @@ type shift struct {
 	Limit       int
 	Lease       time.Duration
 	Limits      int // which limits
+	MaxTries    int
 
 	Revise backend.WorkRevising
 	Query  querySketch
 	Value  int // of a person, of a run; the state of items that are imported
 	Start  bool
+
+	Clean backend.WorkCleaning // but for Of, which is Query, and for Before
+	Age   time.Duration        // from before so long ago; negative for any time
 }
 
 // itemSketch is an item of a random workload.
@@ -141,7 +146,7 @@ func workloads() *rapid.Generator[shifts] {
 func drawShift(t *rapid.T) shift {
 	m := shift{
 		Do: oneOf(t, "do", restChore, dequeueChore, enqueueChore, finishChore, dequeueChore, finishChore, enqueueChore, reviseChore, dequeueChore,
-			finishChore, askChore, dequeueChore, finishChore, runChore, finishChore, dequeueChore, commitChore, importChore, reopenChore),
+			finishChore, askChore, dequeueChore, finishChore, runChore, finishChore, dequeueChore, commitChore, importChore, reopenChore, cleanChore),
 		Handle: oneOf(t, "handle", 0, 1),
 		Clock: oneOf(t, "clock", 0, 0, 0, 0, 0, 0, 0, 0, 0, time.Microsecond, 999, 500*time.Millisecond, time.Second, time.Second, 3*time.Second,
 			10*time.Second, -time.Second, time.Minute, -20*time.Second),
@@ -166,6 +171,13 @@ func drawShift(t *rapid.T) shift {
 		m.Run = rapid.IntRange(1, 3).Draw(t, "run")
 		m.Start = oneOf(t, "start", true, false, false)
 		m.Value = rapid.IntRange(0, 5).Draw(t, "value")
+	case cleanChore:
+		m.Clean = backend.WorkCleaning{
+			Items: oneOf(t, "items", false, true), Attempts: oneOf(t, "attempts", true, false), Runs: oneOf(t, "runs", false, true),
+			Keep: oneOf(t, "keep", 0, 1, 2, 3), Apply: oneOf(t, "apply", true, true, false),
+		}
+		m.Age = oneOf(t, "age", time.Second, 0, -1, 5*time.Second, time.Minute)
+		m.Query = drawWorkQuery(t)
 	case askChore:
 		m.Query = drawWorkQuery(t)
 	case commitChore:
@@ -182,6 +194,7 @@ func (m *shift) drawRequest(t *rapid.T) {
 	m.Limit = oneOf(t, "limit", 2, 1, 3, 5, 0, 9)
 	m.Lease = drawLease(t)
 	m.Limits = rapid.IntRange(0, len(workLimits())-1).Draw(t, "limits")
+	m.MaxTries = oneOf(t, "max tries", 0, 0, 0, 0, 2, 1, 3)
 	if oneOf(t, "finishing", false, false, true) {
 		m.Ends = rapid.SliceOfN(rapid.Custom(drawEnding), 1, 3).Draw(t, "ends")
 	}

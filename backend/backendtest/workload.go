@@ -187,6 +187,8 @@ func (r *workload) call(m *shift) trafficCall {
 		return r.revising(m)
 	case runChore:
 		return r.saving(m)
+	case cleanChore:
+		return r.cleaning(m)
 	case askChore:
 		q := m.Query.query()
 		return func(ctx context.Context, b backend.Backend, _ bool) string {
@@ -242,6 +244,7 @@ func (r *workload) countFresh(fresh []bool, count bool) {
 func (r *workload) dequeuing(m *shift) trafficCall {
 	q := workLimits()[m.Limits]
 	q.Worker, q.Run, q.OnlyRun, q.Limit, q.Lease = workers()[m.Worker], workRuns()[m.Run], m.OnlyRun, m.Limit, m.Lease
+	q.MaxTries = m.MaxTries
 	if !slices.Contains(m.Systems, -1) {
 		q.Systems = names(workSystems(), m.Systems)
 	}
@@ -253,6 +256,7 @@ func (r *workload) dequeuing(m *shift) trafficCall {
 			r.taken = append(r.taken, got.Items...)
 			r.counts["taken"] += len(got.Items)
 			r.counts["lost"] += got.Lost
+			r.counts["given up"] += len(got.GivenUp)
 			if err == nil && len(got.Items) < m.Limit && m.Limits > 0 {
 				r.counts["fewer than asked for, under limits"]++
 			}
@@ -339,5 +343,23 @@ func (r *workload) saving(m *shift) trafficCall {
 	}
 	return func(ctx context.Context, b backend.Backend, _ bool) string {
 		return outcome("saved", workOf(b).SaveRun(ctx, run, m.Start))
+	}
+}
+
+func (r *workload) cleaning(m *shift) trafficCall {
+	c := m.Clean
+	c.Of = m.Query.query()
+	if m.Age >= 0 {
+		c.Before = r.place.Now().Add(-m.Age)
+	}
+	return func(ctx context.Context, b backend.Backend, count bool) string {
+		plan, err := workOf(b).CleanWork(ctx, &c, nil)
+		if count && err == nil && c.Apply {
+			r.counts["cleaned items"] += int(plan.Items)
+			r.counts["cleaned attempts"] += int(plan.Attempts)
+			r.counts["cleaned runs"] += int(plan.Runs)
+			forgetAttempts(ctx, workOf(b), r.imports)
+		}
+		return outcome(showCleaned(plan), err)
 	}
 }

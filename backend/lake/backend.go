@@ -19,6 +19,7 @@ import (
 	"github.com/ontologia/onto/backend/lake/derived"
 	"github.com/ontologia/onto/backend/lake/protocol"
 	"github.com/ontologia/onto/backend/lake/query"
+	"github.com/ontologia/onto/internal/lease"
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/typelist"
 )
@@ -29,13 +30,16 @@ const (
 	// DefaultLockTimeout is how long a write waits for the holder of the write
 	// lease.
 	DefaultLockTimeout = 5 * time.Second
+	// DefaultMigrationWait is how long a write waits for a migration.
+	DefaultMigrationWait = lease.DefaultMigrationWait
 )
 
 // Options change how a lake is opened. The zero value is the default.
 //
 // On a directory, processes take turns to publish. A process gives up when no turn was
 // granted for the patience, and after ten times the patience in any case. A write waits
-// for each holder of the write lease for LockTimeout, and for ten times that in any case.
+// for each holder of the write lease for LockTimeout, and for ten times that in any case;
+// for a migration it waits for MigrationWait, if that is longer.
 type Options struct {
 	Target    bool             // the lake is, or becomes, the target of a copy: it may be unfinished
 	MustExist bool             // fail with Uninitialized instead of making a lake
@@ -52,6 +56,8 @@ type Options struct {
 	CacheBytes  int64         // that local copies may take; 0 for the cache's default
 	Memory      string        // that the query engine may take, such as 256MB; "" for its default
 	InProcess   int64         // questions that read at most this many bytes of files are answered without DuckDB; 0 for DefaultInProcess, negative for none
+
+	MigrationWait time.Duration // how long a write waits for a migration, see above; 0 for DefaultMigrationWait
 
 	unread bool // nothing is read when the lake is opened: for checks
 }
@@ -125,6 +131,7 @@ func (b *Backend) follow(set protocol.Settings) {
 func (o *Options) setDefaults() {
 	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
 	o.LockTimeout = cmp.Or(max(o.LockTimeout, 0), DefaultLockTimeout)
+	o.MigrationWait = cmp.Or(max(o.MigrationWait, 0), DefaultMigrationWait)
 	o.StreamBytes = cmp.Or(max(o.StreamBytes, 0), DefaultStreamBytes)
 	o.FileBytes = cmp.Or(max(o.FileBytes, 0), DefaultFileBytes)
 	o.InProcess = cmp.Or(o.InProcess, DefaultInProcess)

@@ -308,14 +308,18 @@ func (b *Backend) Append(ctx context.Context, d *backend.Draft) (onto.Result, er
 // submitFree writes with a function such as submit, and retries whenever another holder
 // has released the write lease, until it has waited too long.
 func (w *writer) submitFree(ctx context.Context, m *member, submit func(context.Context, *member) error) error {
-	wait := lease.Patiently(w.opts.LockTimeout)
+	wait := lease.Patiently(w.opts.LockTimeout, w.opts.MigrationWait)
 	for {
 		err := submit(ctx, m)
 		if err == nil || err != m.barred || onto.CodeOf(err) != onto.LockContention {
 			return err
 		}
 		t := w.log.Last()
-		left := wait.Left(t.Head.Locks[onto.WriteLease])
+		held, failed := w.leases.Holder(ctx, t)
+		if failed != nil {
+			return failed
+		}
+		left := wait.Left(held)
 		if left <= 0 {
 			return err
 		}

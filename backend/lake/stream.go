@@ -97,8 +97,10 @@ type readyStream struct {
 var errOutrun = errors.New("others were faster than the stream")
 
 // append publishes the stream. If others commit first it is decided again, under the
-// write lease so that they wait.
+// write lease so that they wait. A lease that it carries is renewed: the stream may take
+// longer than the lease lasts.
 func (s *stream) append(ctx context.Context) error {
+	defer s.backend.leases.Keep(ctx, s.draft.Lease)()
 	err := s.backend.writer.submitFree(ctx, s.member, s.publish)
 	if !errors.Is(err, errOutrun) {
 		return err

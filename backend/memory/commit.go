@@ -84,6 +84,9 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	if err := s.bus.checkDraft(d); err != nil {
 		return onto.Result{}, err
 	}
+	if d.Causation > s.log.head() {
+		return onto.Result{}, refusal.NoCause(d.Causation, s.log.head())
+	}
 	if err := s.log.checkExpectations(d.Expect); err != nil {
 		return onto.Result{}, err
 	}
@@ -155,8 +158,12 @@ func (l log) changes(e *backend.Evolution, writes []backend.Write, admit admissi
 	var changes []backend.Write
 	for _, w := range writes {
 		newest := current[w.Identity]
+		given := w
 		w, err := l.merged(w, newest)
 		if err != nil {
+			if _, refused := admits(admit, given, newest); refused != nil {
+				err = refused
+			}
 			return nil, err
 		}
 		admitted, err := admits(admit, w, newest)

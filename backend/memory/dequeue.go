@@ -22,13 +22,21 @@ func (b *Backend) Dequeue(ctx context.Context, r *backend.WorkRequest) (backend.
 	due := s.work.due(now)
 	d := dequeuing{WorkRequest: r, work: &s.work, now: now, busy: s.work.busy()}
 	for _, i := range s.work.inOrder() {
-		if len(got.Items) < r.Limit && d.ready(i) && d.room(i) && !d.allowed(i).After(now) {
+		switch {
+		case len(got.Items)+len(got.GivenUp) >= r.Limit || !d.ready(i) || !d.room(i) || d.allowed(i).After(now):
+		case r.Worn(&i.WorkItem):
+			a := d.giveUp(i)
+			got.GivenUp = append(got.GivenUp, backend.WorkState{WorkItem: copyItem(i.WorkItem), Attempts: []onto.WorkAttempt{a}})
+		default:
 			d.take(i)
 			got.Items = append(got.Items, copyItem(i.WorkItem))
 		}
 	}
 	got.Next = d.next()
-	if got.Lost > 0 || due || len(got.Items) > 0 {
+	if len(got.Items)+len(got.GivenUp) > 0 {
+		s.work.tried = now
+	}
+	if got.Lost > 0 || due || len(got.Items)+len(got.GivenUp) > 0 {
 		s.wrote()
 	}
 	return got, nil
@@ -127,6 +135,18 @@ func (d *dequeuing) take(i *workItem) {
 	if every := d.limit(i).Every; every > 0 {
 		d.work.free[i.source()] = d.work.freeAt(i, d.now).Add(every)
 	}
+}
+
+// giveUp fails an item that was tried too often.
+func (d *dequeuing) giveUp(i *workItem) onto.WorkAttempt {
+	var last *onto.WorkAttempt
+	if n := len(i.attempts); n > 0 {
+		last = &i.attempts[n-1]
+	}
+	i.begin(d.GiveUp(&i.WorkItem, last, d.now))
+	a := i.end(onto.AttemptFailed, onto.WorkFailed, d.now)
+	i.Error = a.Error
+	return *a
 }
 
 // next returns when more can be taken, or the zero time.

@@ -30,7 +30,7 @@ func (l log) evolved(e *backend.Evolution, now time.Time) (log, error) {
 		}
 	}
 	for _, t := range e.Learn {
-		if err := next.learn(t, l.schemas); err != nil {
+		if err := next.learn(t, l.schemas, e, now); err != nil {
 			return log{}, err
 		}
 	}
@@ -82,13 +82,14 @@ func (l *log) extend(a backend.NewVersion, before []backend.NewVersion, e *backe
 }
 
 // learn gives a version an upgrader that it had none of in the types before.
-func (l *log) learn(t backend.TypeUpgrader, before []onto.SchemaVersion) error {
+func (l *log) learn(t backend.TypeUpgrader, before []onto.SchemaVersion, by *backend.Evolution, now time.Time) error {
 	is := func(v onto.SchemaVersion) bool { return v.Schema.TypeName() == t.TypeName() && v.Version == t.Version }
 	i := slices.IndexFunc(before, is)
 	if i < 0 || before[i].Upgrader != nil && !before[i].Upgrader.Func {
 		return refusal.CannotLearn(t.TypeName(), t.Version)
 	}
-	l.schemas[slices.IndexFunc(l.schemas, is)].Upgrader = &t.Upgrader
+	v := &l.schemas[slices.IndexFunc(l.schemas, is)]
+	v.Upgrader, v.Learned = &t.Upgrader, &onto.Learned{Time: now, Runtime: by.Runtime, Actor: by.Actor, Comment: by.Comment}
 	return nil
 }
 

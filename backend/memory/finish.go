@@ -88,6 +88,7 @@ func (b *Backend) Revise(ctx context.Context, r *backend.WorkRevision) (int64, e
 		}
 	}
 	if revised > 0 {
+		s.work.tried = now
 		s.wrote()
 	}
 	return revised, nil

@@ -17,6 +17,9 @@ import (
 // lease.
 const DefaultLockTimeout = 5 * time.Second
 
+// DefaultMigrationWait is how long a write waits for a migration.
+const DefaultMigrationWait = time.Minute
+
 // pace is how often a waiting call looks again. The clock of a store may be moved by
 // hand, so there is no better moment to wait for.
 const pace = 5 * time.Millisecond
@@ -29,11 +32,12 @@ type leases struct {
 }
 
 // lockFree locks the store as soon as a lease is free. It waits for one time for each
-// holder, and for another in any case. After an error the store is not locked. An expired
+// holder, and for another in any case; for a migration it waits for a third time, if that
+// is longer. After an error the store is not locked. An expired
 // lease counts as free.
-func (b *Backend) lockFree(ctx context.Context, name string, each, total time.Duration) error {
-	end := time.Now().Add(total)
-	until, epoch := end, int64(-1)
+func (b *Backend) lockFree(ctx context.Context, name string, usual, total, migration time.Duration) error {
+	began := time.Now()
+	until, epoch := began, int64(-1)
 	for {
 		b.store.mu.Lock()
 		err := b.writable(ctx)
@@ -45,10 +49,14 @@ func (b *Backend) lockFree(ctx context.Context, name string, each, total time.Du
 		if err != nil {
 			return err
 		}
+		each, longest := usual, total
+		if held.Purpose == onto.MigrationLease {
+			each, longest = max(each, migration), max(longest, migration)
+		}
 		if held.Epoch != epoch {
 			until, epoch = time.Now().Add(each), held.Epoch
 		}
-		left := min(time.Until(until), time.Until(end))
+		left := min(time.Until(until), time.Until(began.Add(longest)))
 		if left <= 0 {
 			return contention(held)
 		}
@@ -62,7 +70,7 @@ func (b *Backend) lockFree(ctx context.Context, name string, each, total time.Du
 // the write lease; whether a draft that carries that lease holds it is checked later.
 func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 	if carried == nil || carried.Name != onto.WriteLease {
-		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout, 10*b.store.lockTimeout)
+		return b.lockFree(ctx, onto.WriteLease, b.store.lockTimeout, 10*b.store.lockTimeout, b.store.migrationWait)
 	}
 	b.store.mu.Lock()
 	err := b.writable(ctx)
@@ -73,7 +81,11 @@ func (b *Backend) lockWrite(ctx context.Context, carried *onto.Lease) error {
 }
 
 func contention(held onto.Lease) error {
-	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
+	until := codec.FormatTime(held.Expires)
+	if status := held.Status(); status != "" {
+		until += ": " + status
+	}
+	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, until).
 		WithHint("try again later, or see who holds it").WithCommand("lock", "show")
 }
 
@@ -107,14 +119,14 @@ func (s *Store) checkLease(want *onto.Lease) error {
 
 // Acquire implements [backend.Leaser].
 func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
-	if err := b.lockFree(ctx, r.Name, r.Wait, r.Wait); err != nil {
+	if err := b.lockFree(ctx, r.Name, r.Wait, r.Wait, 0); err != nil {
 		return onto.Lease{}, err
 	}
 	s := b.store
 	defer s.mu.Unlock()
 	now := s.stamp()
 	s.leases.epochs[r.Name]++
-	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: stored(now.Add(r.TTL))}
+	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: stored(now.Add(r.TTL)), Purpose: r.Purpose, Note: r.Note}
 	s.leases.held[r.Name] = l
 	return l, nil
 }
@@ -128,7 +140,7 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 		return onto.Lease{}, err
 	}
 	renewed := s.leases.held[l.Name]
-	renewed.Expires = stored(s.stamp().Add(ttl))
+	renewed.Expires, renewed.Note = stored(s.stamp().Add(ttl)), l.Note
 	s.leases.held[l.Name] = renewed
 	return renewed, nil
 }

@@ -23,17 +23,19 @@ import (
 // Options are the settings of a store. Nil and the zero value are fine.
 //
 // A write waits for each holder of the write lease for LockTimeout, and for ten times
-// that in any case.
+// that in any case; for a migration it waits for MigrationWait, if that is longer.
 type Options struct {
-	Now         func() time.Time // the clock; nil for time.Now
-	LockTimeout time.Duration    // how long a write waits for a holder of the write lease; 0 for DefaultLockTimeout
+	Now           func() time.Time // the clock; nil for time.Now
+	LockTimeout   time.Duration    // how long a write waits for a holder of the write lease; 0 for DefaultLockTimeout
+	MigrationWait time.Duration    // how long it waits for a migration; 0 for DefaultMigrationWait
 }
 
 // Store is what its handles share. It lives as long as there are references to it.
 type Store struct {
-	id          string
-	now         func() time.Time
-	lockTimeout time.Duration
+	id            string
+	now           func() time.Time
+	lockTimeout   time.Duration
+	migrationWait time.Duration
 
 	mu     sync.Mutex // guards what follows, and closed and seen of every handle
 	log    log
@@ -46,7 +48,7 @@ type Store struct {
 
 // New makes an empty store.
 func New(o *Options) *Store {
-	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout, bus: newBus(), work: newWork(), mark: 1, next: make(chan struct{})}
+	s := &Store{id: rand.Text(), now: time.Now, lockTimeout: DefaultLockTimeout, migrationWait: DefaultMigrationWait, bus: newBus(), work: newWork(), mark: 1, next: make(chan struct{})}
 	s.leases = leases{held: map[string]onto.Lease{}, epochs: map[string]int64{}}
 	if o == nil {
 		return s
@@ -55,6 +57,7 @@ func New(o *Options) *Store {
 		s.now = o.Now
 	}
 	s.lockTimeout = cmp.Or(o.LockTimeout, s.lockTimeout)
+	s.migrationWait = cmp.Or(o.MigrationWait, s.migrationWait)
 	return s
 }
 
@@ -66,13 +69,13 @@ func (s *Store) Open() *Backend {
 	return &Backend{store: s, done: make(chan struct{}), newest: s.newest()}
 }
 
-// newest is the newest time of a commit, an event or a work item.
+// newest is the newest time of a commit, an event, a work item or an attempt.
 func (s *Store) newest() time.Time {
 	var at time.Time
 	if n := len(s.log.commits); n > 0 {
 		at = s.log.commits[n-1].commit.Time
 	}
-	for _, other := range []time.Time{s.bus.last, s.work.last} {
+	for _, other := range []time.Time{s.bus.last, s.work.last, s.work.tried} {
 		if other.After(at) {
 			at = other
 		}

@@ -20,7 +20,7 @@ func target() backendtest.Target {
 	var stores sync.Map // from the name of a place to its *memory.Store
 	return backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
-			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
+			s, _ := stores.LoadOrStore(p.Name, memory.New(&memory.Options{Now: p.Now, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait}))
 			if p.Target {
 				return s.(*memory.Store).OpenTarget()
 			}

@@ -119,6 +119,11 @@ func overlay(known backend.Known, present, given json.RawMessage, path string) (
 	if err := json.Unmarshal(given, &wanted); err != nil {
 		return nil, onto.Errorf(onto.Invalid, "%w", err)
 	}
+	for name := range wanted {
+		if _, decided := known.Find(name); present != nil && !decided {
+			delete(wanted, name)
+		}
+	}
 	for _, k := range known {
 		stored, value := fields[k.Name], wanted[k.Name]
 		delete(fields, k.Name)

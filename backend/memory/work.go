@@ -21,6 +21,7 @@ type work struct {
 	ids   map[string]*workItem
 	keys  map[string]*workItem
 	last  time.Time                        // when the last item was enqueued
+	tried time.Time                        // when the last attempt began here
 	free  map[backend.WorkSource]time.Time // what is kept of the rate of each source
 	runs  map[string]onto.WorkRun
 }
@@ -219,12 +220,16 @@ func (b *Backend) WorkRuns(ctx context.Context) ([]onto.WorkRun, error) {
 	if err := b.usable(ctx); err != nil {
 		return nil, err
 	}
+	return s.work.listRuns(), nil
+}
+
+func (w *work) listRuns() []onto.WorkRun {
 	var list []onto.WorkRun
-	for _, r := range s.work.runs {
+	for _, r := range w.runs {
 		list = append(list, copyRun(r))
 	}
 	slices.SortFunc(list, func(x, y onto.WorkRun) int { return cmp.Or(x.Started.Compare(y.Started), cmp.Compare(x.ID, y.ID)) })
-	return list, nil
+	return list
 }
 
 // SaveRun implements [backend.WorkQueue].

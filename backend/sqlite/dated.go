@@ -37,14 +37,15 @@ func (b *Backend) Newest(ctx context.Context) (time.Time, error) {
 	return d.newest, err
 }
 
-// newestIn looks up the newest time of a commit, an event or a work item.
+// newestIn looks up the newest time of a commit, an event, a work item or the last attempt.
 func newestIn(c *driver.Conn) (dated, error) {
-	r, _, err := c.QueryRow(`SELECT (SELECT created_at FROM commits ORDER BY id DESC LIMIT 1), (SELECT last_at FROM onto_bus), (SELECT last_at FROM onto_work)`)
+	r, _, err := c.QueryRow(`SELECT (SELECT created_at FROM commits ORDER BY id DESC LIMIT 1), (SELECT last_at FROM onto_bus), (SELECT last_at FROM onto_work),
+		(SELECT started_at FROM work_attempts ORDER BY rowid DESC LIMIT 1)`)
 	if err != nil {
 		return dated{}, err
 	}
 	d := dated{known: true}
-	for i := range 3 {
+	for i := range 4 {
 		if at := layout.TimeAt(r, i); at.After(d.newest) {
 			d.newest = at
 		}

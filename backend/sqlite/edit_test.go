@@ -73,7 +73,7 @@ func makeEverything(t *testing.T) string {
 		d := &backend.Draft{Writes: []backend.Write{put(fmt.Sprint(i)), person(fmt.Sprint("e", i), i)}}
 		d.Actor, d.Comment, d.Runtime = onto.Operator("ana"), fmt.Sprint("edit ", i), "test"
 		if i%2 == 0 {
-			d.Causation, d.Correlation, d.Signature, d.IdempotencyKey, d.Digest = int64(i+1), "story", "sig", fmt.Sprint("key ", i), "digest"
+			d.Causation, d.Correlation, d.Signature, d.IdempotencyKey, d.Digest = int64(i), "story", "sig", fmt.Sprint("key ", i), "digest"
 			d.Metadata = []byte(`{"n":1}`)
 			d.Events = []backend.NewEvent{{Event: onto.Event{ID: fmt.Sprintf("ride%d", i), Namespace: "n", Type: "T", Payload: []byte(`{"n":1}`)}}}
 		}

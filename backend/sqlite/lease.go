@@ -32,8 +32,8 @@ func checkLease(c *driver.Conn, l *onto.Lease) error {
 }
 
 const (
-	leaseList = `l.lock_name, l.owner_id, coalesce(e.epoch, 0), l.acquired_at, l.expires_at`
-	breakList = `name, owner_id, epoch, acquired_at, expires_at, broken_at, runtime_id, actor_kind, actor_id, reason`
+	leaseList = `l.lock_name, l.owner_id, coalesce(e.epoch, 0), l.acquired_at, l.expires_at, e.purpose, e.note`
+	breakList = `name, owner_id, epoch, acquired_at, expires_at, purpose, note, broken_at, runtime_id, actor_kind, actor_id, reason`
 	leaseFrom = `locks l LEFT JOIN onto_leases e ON e.name = l.lock_name`
 )
 
@@ -42,6 +42,7 @@ func leaseAt(r *driver.Rows, i int) onto.Lease {
 	return onto.Lease{
 		Name: r.Text(i), Owner: r.Text(i + 1), Epoch: r.Int(i + 2),
 		Acquired: layout.StoredTime(r.Text(i + 3)), Expires: layout.StoredTime(r.Text(i + 4)),
+		Purpose: onto.LeasePurpose(r.Text(i + 5)), Note: r.Text(i + 6),
 	}
 }
 
@@ -55,9 +56,12 @@ func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
 	return &l, nil
 }
 
-// nextEpoch increments the epoch of a name and returns it.
-func nextEpoch(w *driver.Conn, name string) (int64, error) {
-	err := w.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, 1) ON CONFLICT DO UPDATE SET epoch = epoch + 1`, name)
+// nextEpoch increments the epoch of a name and returns it. What it is taken for is kept
+// with it.
+func nextEpoch(w *driver.Conn, name string, purpose onto.LeasePurpose, note string) (int64, error) {
+	err := w.Exec(`INSERT INTO onto_leases (name, epoch, purpose, note) VALUES (?, 1, ?, ?)
+		ON CONFLICT DO UPDATE SET epoch = epoch + 1, purpose = excluded.purpose, note = excluded.note`,
+		name, layout.OrNull(string(purpose)), layout.OrNull(note))
 	if err != nil {
 		return 0, err
 	}
@@ -103,7 +107,7 @@ func (wr *writer) acquire(w *driver.Conn, r *backend.LeaseRequest) (taken onto.L
 	if held != nil && !held.Expired(now) {
 		return onto.Lease{}, held, nil
 	}
-	epoch, err := nextEpoch(w, r.Name)
+	epoch, err := nextEpoch(w, r.Name, r.Purpose, r.Note)
 	if err != nil {
 		return onto.Lease{}, nil, err
 	}
@@ -120,6 +124,12 @@ func (b *Backend) Renew(ctx context.Context, l onto.Lease, ttl time.Duration) (o
 		held, err := readLease(w, l.Name)
 		if err == nil {
 			renewed, err = lease.Extend(l, held, b.now(), ttl)
+		}
+		if err != nil {
+			return err
+		}
+		if renewed.Note != held.Note {
+			err = w.Exec(`UPDATE onto_leases SET note = ? WHERE name = ?`, layout.OrNull(renewed.Note), l.Name)
 		}
 		if err != nil {
 			return err
@@ -176,14 +186,15 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 			return refusal.NotHeld(record.Lease.Name)
 		}
 		record.Lease, record.Time = *held, b.now()
-		if _, err := nextEpoch(w, held.Name); err != nil {
+		if _, err := nextEpoch(w, held.Name, "", ""); err != nil {
 			return err
 		}
 		if err := w.Exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
 			return err
 		}
-		return w.Exec(`INSERT INTO onto_lease_breaks (`+breakList+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			held.Name, held.Owner, held.Epoch, codec.FormatTime(held.Acquired), codec.FormatTime(held.Expires), codec.FormatTime(record.Time),
+		return w.Exec(`INSERT INTO onto_lease_breaks (`+breakList+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			held.Name, held.Owner, held.Epoch, codec.FormatTime(held.Acquired), codec.FormatTime(held.Expires),
+			layout.OrNull(string(held.Purpose)), layout.OrNull(held.Note), codec.FormatTime(record.Time),
 			layout.OrNull(record.Runtime), layout.OrNull(string(record.Actor.Kind)), layout.OrNull(record.Actor.ID), layout.OrNull(record.Reason))
 	})
 	if err != nil {
@@ -196,8 +207,8 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 func (b *Backend) Breaks(ctx context.Context) ([]onto.LeaseBreak, error) {
 	return readLeases(ctx, b.reader, `SELECT `+breakList+` FROM onto_lease_breaks ORDER BY id`, func(r *driver.Rows) (onto.LeaseBreak, error) {
 		return onto.LeaseBreak{
-			Lease: leaseAt(r, 0), Time: layout.StoredTime(r.Text(5)), Runtime: r.Text(6),
-			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(7)), ID: r.Text(8)}, Reason: r.Text(9),
+			Lease: leaseAt(r, 0), Time: layout.StoredTime(r.Text(7)), Runtime: r.Text(8),
+			Actor: onto.Actor{Kind: onto.ActorKind(r.Text(9)), ID: r.Text(10)}, Reason: r.Text(11),
 		}, nil
 	})
 }

@@ -33,16 +33,21 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 	"github.com/ontologia/onto/backend/sqlite/internal/snapshot"
 	"github.com/ontologia/onto/internal/groupcommit"
+	"github.com/ontologia/onto/internal/lease"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
 // DefaultLockTimeout is how long a write waits for other writers.
 const DefaultLockTimeout = 5 * time.Second
 
+// DefaultMigrationWait is how long a write waits for a migration.
+const DefaultMigrationWait = lease.DefaultMigrationWait
+
 // Options change how a file is opened. The zero value is the default.
 //
 // Writers of several processes wait in a line. A writer gives up when no writer got the
-// lock for LockTimeout, and after ten times that in any case.
+// lock for LockTimeout, and after ten times that in any case; while a migration runs, it
+// gives up after MigrationWait, if that is longer.
 type Options struct {
 	MustExist   bool             // fail with Uninitialized instead of making the file
 	ReadOnly    bool             // never write; also opens files that cannot be written
@@ -50,6 +55,8 @@ type Options struct {
 	AcceptLoss  bool             // continue although a damaged WAL cuts commits off; the WAL is copied first
 	LockTimeout time.Duration    // how long a write waits for other writers, see above; 0 for DefaultLockTimeout
 	Now         func() time.Time // the clock; nil for time.Now
+
+	MigrationWait time.Duration // how long a write waits for a migration, see above; 0 for DefaultMigrationWait
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -101,6 +108,9 @@ func newBackend(path string, opts *Options) *Backend {
 	}
 	if s.opts.LockTimeout <= 0 {
 		s.opts.LockTimeout = DefaultLockTimeout
+	}
+	if s.opts.MigrationWait <= 0 {
+		s.opts.MigrationWait = DefaultMigrationWait
 	}
 	if s.opts.Now == nil {
 		s.opts.Now = time.Now

@@ -15,7 +15,7 @@ func TestContract(t *testing.T) { backendtest.Run(t, contractTarget()) }
 func contractTarget() backendtest.Target {
 	return backendtest.Target{
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, Target: p.Target})
+			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait, Target: p.Target})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,12 +74,54 @@ func (wr *writer) retryBusy(ctx context.Context, f func() error) error {
 // busyError is for a wait for another process that took too long.
 func (wr *writer) busyError() error { return contention(wr.at.Path, "another process") }
 
-// take takes the writer and starts a write transaction. Until the deadline it waits for
+// take is takeBy for a write that waits longer for a migration: its lease may be held for
+// long, and so may SQLite's lock, by its transaction.
+func (wr *writer) take(ctx context.Context, until time.Time, as starter) (state, error) {
+	last := until.Add(wr.opts.MigrationWait - wr.opts.LockTimeout)
+	for met := false; ; {
+		s, err := wr.takeBy(ctx, until, as)
+		if onto.CodeOf(err) != onto.LockContention || lease.KeepsOut(as.lease) {
+			return s, err
+		}
+		now, held := time.Now(), wr.migration()
+		switch left := last.Sub(now); {
+		case held != nil && left <= 0:
+			return s, heldError(wr.at.Path, held)
+		case held != nil:
+			met, until = true, now.Add(min(left, wr.opts.LockTimeout))
+		case met: // it has ended, so that there are others to wait for
+			met, until = false, now.Add(wr.opts.LockTimeout)
+		default:
+			return s, err
+		}
+	}
+}
+
+// longestMigration is how long after the end of its lease the transaction of a migration is
+// taken into account. A migration that was killed leaves its lease behind.
+const longestMigration = time.Hour
+
+// migration is the write lease of a migration that holds it, or did so when its transaction
+// began, which may last longer than the lease; nil if there is none.
+func (wr *writer) migration() *onto.Lease {
+	c, err := wr.readers.Get()
+	if err != nil {
+		return nil
+	}
+	defer wr.readers.Put(c)
+	held, err := readLease(c, onto.WriteLease)
+	if err != nil || !lease.OfMigration(held) || !wr.now().Before(held.Expires.Add(longestMigration)) {
+		return nil
+	}
+	return held
+}
+
+// takeBy takes the writer and starts a write transaction. Until the deadline it waits for
 // other processes and for a holder of the write lease, unless the caller's draft
 // carries that lease: then it is the holder, or the draft is refused. While it waits
 // for the holder the writer is released, so that the holder can use it. After an error
 // the writer is free.
-func (wr *writer) take(ctx context.Context, until time.Time, as starter) (state, error) {
+func (wr *writer) takeBy(ctx context.Context, until time.Time, as starter) (state, error) {
 	wait := wr.waitForLock(until, as.lease)
 	defer wait.end()
 	var held *onto.Lease
@@ -206,6 +248,9 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 	if !r.Null(3) {
 		if until := layout.StoredTime(r.Text(4)); st.now().Before(until) {
 			s.held = &onto.Lease{Name: onto.WriteLease, Owner: r.Text(3), Expires: until}
+			if whole, err := readLease(c, onto.WriteLease); err == nil && whole != nil {
+				s.held = whole
+			}
 		}
 	}
 	format := r.Int(6)

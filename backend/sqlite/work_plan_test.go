@@ -27,6 +27,7 @@ func workPlans() planRules {
 			`SELECT source_system, source_name, coalesce(run_id, ''), status, count(*) FROM work_items WHERE true GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`:                                                                 "counts of all items",
 			`SELECT source_system, source_name, coalesce(run_id, ''), status, count(*) FROM work_items WHERE true AND status IN (SELECT value FROM json_each(?)) GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`:                  "counts of all items",
 			`SELECT source_system, source_name, coalesce(run_id, ''), status, count(*) FROM work_items WHERE true AND source_system = ? AND source_name = ? AND resource_type = ? GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`: "counts of a source, which has no index of all its items",
+			`SELECT (SELECT created_at FROM commits ORDER BY id DESC LIMIT 1), (SELECT last_at FROM onto_bus), (SELECT last_at FROM onto_work), (SELECT started_at FROM work_attempts ORDER BY rowid DESC LIMIT 1)`:        "the last attempt, by its rowid",
 		},
 	}
 }
@@ -75,6 +76,7 @@ func recordWork(t *testing.T) (string, []string) {
 	b.OnPrepare(seen.add)
 	workEverything(t, b, clock)
 	askEverything(t, b)
+	cleanEverything(t, b, clock)
 	for from := 0; from < 10_000; from += 1000 {
 		var specs []string
 		for i := range 1000 {
@@ -170,5 +172,25 @@ func askEverything(t *testing.T, b *sqlite.Backend) {
 	}
 	if _, err := b.WorkRuns(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// cleanEverything removes something of each kind.
+func cleanEverything(t *testing.T, b *sqlite.Backend, clock *busClock) {
+	t.Helper()
+	if err := b.SaveRun(t.Context(), onto.WorkRun{ID: "gone", Started: clock.Now(), Finished: clock.Now(), Status: "finished"}, true); err != nil {
+		t.Fatal(err)
+	}
+	for n, c := range []backend.WorkCleaning{
+		{Items: true, Attempts: true, Runs: true, Keep: 1, Before: clock.Now().Add(time.Hour)},
+		{Attempts: true, Apply: true},
+		{Items: true, Keep: 1, Of: backend.WorkQuery{Source: "docs", Run: "r"}},
+		{Items: true, Of: backend.WorkQuery{Source: "docs", IDs: []string{"old"}}, Apply: true},
+		{Runs: true, Apply: true},
+	} {
+		plan, err := b.CleanWork(t.Context(), &c, nil)
+		if err != nil || c.Apply && plan.Items+plan.Attempts+plan.Runs == 0 {
+			t.Errorf("%d: removed %+v, error %v", n, plan, err)
+		}
 	}
 }

@@ -74,6 +74,7 @@
 // variable that is not empty. db and storage_uri are
 // settings, too; where one place gives both, they must agree. actor, such as
 // operator:ana, is on whose behalf verbs write that are not given --actor. Of the others,
+// migration_wait_ms is how long writes wait for a migration, on any storage;
 // max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for events
 // default_namespace, event_claim_lease_ms, event_claim_limit, max_events_per_iteration,
 // event_max_attempts, event_backoff_base_ms, event_backoff_max_ms,
@@ -81,7 +82,8 @@
 // session_ttl_ms and max_event_chain_depth; for lakes
 // max_batch_size, s3_region, s3_endpoint_url, s3_request_timeout_s,
 // s3_lock_timeout_ms, s3_lease_ttl_ms, s3_duckdb_memory_limit, cache_dir and
-// cache_bytes.
+// cache_bytes. Times may have a fraction. Where lock_timeout_ms or s3_lock_timeout_ms is
+// not set, migrate and schema drop wait 10 s for other writers.
 //
 // # Writing
 //

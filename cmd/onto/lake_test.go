@@ -192,10 +192,11 @@ func age(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// hold URI OWNER takes the write lease of a store for an hour.
+// hold URI OWNER [NOTE] takes the write lease of a store for an hour, with a note for a
+// migration.
 func hold(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) != 2 {
-		ts.Fatalf("usage: hold URI OWNER")
+	if neg || len(args) != 2 && len(args) != 3 {
+		ts.Fatalf("usage: hold URI OWNER [NOTE]")
 	}
 	loc, err := place.ParseURI(args[0])
 	ts.Check(err)
@@ -206,7 +207,11 @@ func hold(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("%s keeps no leases", loc)
 	}
-	_, err = leaser.Acquire(context.Background(), &backend.LeaseRequest{Name: onto.WriteLease, Owner: args[1], TTL: time.Hour})
+	r := &backend.LeaseRequest{Name: onto.WriteLease, Owner: args[1], TTL: time.Hour}
+	if len(args) == 3 {
+		r.Purpose, r.Note = onto.MigrationLease, args[2]
+	}
+	_, err = leaser.Acquire(context.Background(), r)
 	ts.Check(err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/ask"
@@ -113,19 +114,23 @@ not known whether the commit was made, 9 not found.`,
 	return root
 }
 
-// checkFlags refuses flags with an empty value where that would change the meaning of
-// the command, such as from an unset variable in a script.
+// checkFlags refuses flags with an empty text, such as from an unset variable in a script:
+// the command would mean something else. Flags that [session.AllowEmpty] names may be empty.
 func checkFlags(cmd *cobra.Command) error {
-	for _, name := range []string{
-		"db", "storage-uri", "config", "schema", "as-of", "cursor", "kind", "type", "format", "actor", "idempotency-key",
-		"search", "having", "input", "output", "upgraders", "token",
-		"namespace", "handler", "event-id", "event-type", "error", "before", "delay",
-		"run-id", "source", "system", "id", "status", "by", "into", "out", "user-agent", "reason",
-		"delimiter", "rejects", "from", "until", "at", "note", "valid-at", "during", "fact", "subject", "valid-from", "since",
-	} {
-		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "" {
-			return onto.Errorf(onto.Invalid, "--%s is empty", name).WithHint("give a value, or leave the flag out")
+	var err error
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if err == nil && f.Changed && hasEmpty(f) && !session.MayBeEmpty(f) {
+			err = onto.Errorf(onto.Invalid, "--%s is empty", f.Name).WithHint("give a value, or leave the flag out")
 		}
+	})
+	return err
+}
+
+// hasEmpty reports whether a flag that takes texts was given an empty one.
+func hasEmpty(f *pflag.Flag) bool {
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		texts := list.GetSlice()
+		return len(texts) == 0 || slices.Contains(texts, "")
 	}
-	return nil
+	return f.Value.Type() == "string" && f.Value.String() == ""
 }

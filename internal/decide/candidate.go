@@ -54,6 +54,9 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 	if err := r.checkBus(d); err != nil {
 		return true, onto.Result{}, err
 	}
+	if d.Causation > r.head {
+		return true, onto.Result{}, refusal.NoCause(d.Causation, r.head)
+	}
 	if err := r.expect(d.Expect); err != nil {
 		return true, onto.Result{}, err
 	}
@@ -106,9 +109,11 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 			newest = nil
 		}
 		if !whole {
-			if w, err = c.Types.Merged(w, newest); err != nil {
-				return nil, err
+			merged, err := c.Types.Merged(w, newest)
+			if err != nil {
+				return nil, c.unmerged(w, newest, err)
 			}
+			w = merged
 		}
 		if c.draft.Admit != nil {
 			admitted, err := c.draft.Admit(w, newest)
@@ -132,6 +137,17 @@ func (c *Candidate) Chunk(versions []Version, writes []backend.Write) ([]Version
 		c.commit.count(w)
 	}
 	return versions, nil
+}
+
+// unmerged is the error for a write that cannot be merged: that of Admit, if it has one.
+func (c *Candidate) unmerged(w *backend.Write, newest *onto.Version, err error) error {
+	if c.draft.Admit == nil {
+		return err
+	}
+	if _, refused := c.draft.Admit(w, newest); refused != nil {
+		return refused
+	}
+	return err
 }
 
 // version is what a write makes.

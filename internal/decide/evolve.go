@@ -92,7 +92,8 @@ func (c *Candidate) evolve(e *backend.Evolution) error {
 		delete(c.ends, t)
 	}
 	for _, l := range e.Learn {
-		all[indexOf(all, l.TypeName(), l.Version)].Upgrader = copied(&l.Upgrader)
+		v := &all[indexOf(all, l.TypeName(), l.Version)]
+		v.Upgrader, v.Learned = copied(&l.Upgrader), &onto.Learned{Time: r.now, Runtime: e.Runtime, Actor: e.Actor, Comment: e.Comment}
 	}
 	c.Types = NewCatalog(all)
 	return nil

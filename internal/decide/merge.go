@@ -71,29 +71,35 @@ func (c *Catalog) knownTo(w *backend.Write) backend.Known {
 }
 
 // merge is the fields of an object: those that are known as given, the others as they
-// are, and defaults for absent ones.
+// are, and defaults for absent ones. What is given besides counts if there is no object yet.
 func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
-	if newest != nil && newest.Live() {
+	exists := newest != nil && newest.Live()
+	if exists {
 		var err error
 		if present, err = codec.ParseObject(newest.Fields); err != nil {
 			return nil, onto.Errorf(onto.Corrupt, "the version at commit %d cannot be read: %w", newest.Commit, err)
 		}
 	}
-	members, err := mergeMembers(known, given, present, "")
-	if err != nil {
-		return nil, err
+	members := slices.Clone(given)
+	if exists {
+		var err error
+		if members, err = mergeMembers(known, given, present, ""); err != nil {
+			return nil, err
+		}
 	}
 	for _, f := range s.Fields {
 		i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == f.Name })
 		switch {
 		case i >= 0: // a wider type may have another form
-			if members[i].Value, err = f.Fit(members[i].Value); err != nil {
+			value, err := f.Fit(members[i].Value)
+			if err != nil {
 				return nil, err
 			}
+			members[i].Value = value
 		case f.Default != nil:
 			members = append(members, codec.Member{Name: f.Name, Value: f.Default})
-		case !f.Optional && present == nil:
+		case !f.Optional && !exists:
 			return nil, refusal.MissingToMake(f)
 		case !f.Optional:
 			return nil, refusal.FieldMissing(f)
@@ -103,27 +109,38 @@ func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *on
 	return codec.AppendObject(nil, members), nil
 }
 
-// mergeMembers is the members of an object that stands at a path: those that are known as
-// given, the others as they are.
+// mergeMembers is the members of a stored object that stands at a path: those that are known
+// as given, the others as they are.
 func mergeMembers(known backend.Known, given, present []codec.Member, path string) ([]codec.Member, error) {
-	members := slices.Clone(given)
-	named := func(name string) func(codec.Member) bool {
-		return func(m codec.Member) bool { return m.Name == name }
-	}
-	for _, m := range present {
-		at := slices.IndexFunc(given, named(m.Name))
+	var members []codec.Member
+	for _, m := range given {
 		f, decided := known.Find(m.Name)
-		switch {
-		case at < 0 && !decided:
-			members = append(members, m)
-		case at >= 0 && decided:
+		if !decided {
+			continue
+		}
+		if stored := find(present, m.Name); stored != nil {
 			var err error
-			if members[at].Value, err = mergeValue(&f.Inside, given[at].Value, m.Value, onto.FieldPath(path, m.Name)); err != nil {
+			if m.Value, err = mergeValue(&f.Inside, m.Value, stored, onto.FieldPath(path, m.Name)); err != nil {
 				return nil, err
 			}
 		}
+		members = append(members, m)
+	}
+	for _, m := range present {
+		if _, decided := known.Find(m.Name); !decided {
+			members = append(members, m)
+		}
 	}
 	return members, nil
+}
+
+// find returns the value of a member, or nil.
+func find(members []codec.Member, name string) []byte {
+	i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return members[i].Value
 }
 
 // mergeValue is what becomes of a stored value in whose place another one is given, of

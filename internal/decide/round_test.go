@@ -70,7 +70,7 @@ func TestOrder(t *testing.T) {
 	d.IdempotencyKey, d.Digest, d.Metadata = "k", "this", json.RawMessage("[]")
 	d.Fence = []onto.Expectation{{Identity: onto.EntityID("Person", "b"), Commit: 5}}
 	d.Expect = []onto.Expectation{{Identity: onto.EntityID("Person", "a"), Commit: 5}, {Head: true, Commit: 4}}
-	d.Evolve = &backend.Evolution{}
+	d.Evolve, d.Causation = &backend.Evolution{}, 6
 	d.Admit = func(*backend.Write, *onto.Version) (bool, error) { return false, planted }
 	for _, step := range []struct {
 		code onto.Code
@@ -78,6 +78,7 @@ func TestOrder(t *testing.T) {
 	}{
 		{onto.IdempotencyConflict, func() { delete(r.Keys, "k") }},
 		{onto.LeaseExpired, func() { barred = nil }},
+		{onto.NotFound, func() { d.Causation = 5 }},
 		{onto.HeadMismatch, func() { d.Expect[1].Commit = 5 }},
 		{onto.VersionMismatch, func() { d.Expect[0].Commit = 4 }},
 		{onto.Stale, func() { d.Fence[0].Commit = 0 }}, // what was deleted does not exist

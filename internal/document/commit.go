@@ -29,6 +29,8 @@ type Commit struct {
 	Metadata   map[string]any `json:"metadata"`
 
 	CorrelationID *string  `json:"correlation_id"`
+	CausationID   *int64   `json:"causation_id"`
+	SignatureRef  *string  `json:"signature_ref"`
 	Types         []string `json:"types,omitempty"` // of what it changed; absent if not asked for
 }
 
@@ -37,7 +39,10 @@ func NewCommit(c onto.Commit) Commit {
 	doc := Commit{
 		CommitID: c.ID, CreatedAt: codec.FormatTime(c.Time), RuntimeID: OrNull(c.Runtime),
 		Actor: OrNull(c.Actor.String()), Comment: OrNull(c.Comment), Operations: c.Operations, Metadata: c.Metadata,
-		CorrelationID: OrNull(c.Correlation),
+		CorrelationID: OrNull(c.Correlation), SignatureRef: OrNull(c.Signature),
+	}
+	if c.Causation != 0 {
+		doc.CausationID = &c.Causation
 	}
 	if doc.Metadata == nil {
 		doc.Metadata = map[string]any{}
@@ -57,8 +62,6 @@ func NewPosition(p onto.Position) Position { return Position{p.Name, p.Commit} }
 // Examined is everything that is known about a commit, with its changes.
 type Examined struct {
 	Commit
-	CausationID    *int64       `json:"causation_id"`
-	SignatureRef   *string      `json:"signature_ref"`
 	IdempotencyKey *string      `json:"idempotency_key"`
 	Changes        []Change     `json:"changes"`
 	Events         []EventState `json:"events"`         // that ride in it
@@ -67,14 +70,9 @@ type Examined struct {
 
 // NewExamined describes a commit, without changes and events so far.
 func NewExamined(c onto.Commit) Examined {
-	doc := Examined{
-		Commit: NewCommit(c), SignatureRef: OrNull(c.Signature),
-		IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{}, EventsRemoved: c.Events,
+	return Examined{
+		Commit: NewCommit(c), IdempotencyKey: OrNull(c.IdempotencyKey), Changes: []Change{}, Events: []EventState{}, EventsRemoved: c.Events,
 	}
-	if c.Causation != 0 {
-		doc.CausationID = &c.Causation
-	}
-	return doc
 }
 
 // AddEvent adds an event that rides in the commit.
@@ -92,7 +90,8 @@ type Result struct {
 	At         int64  `json:"at_commit_id"`      // the commit at which what was asked for holds
 	Emitted    *int   `json:"emitted,omitempty"` // events; absent if the draft has none
 
-	Refs []string `json:"refs,omitempty"` // references to those that were asserted
+	Refs        []string   `json:"refs,omitempty"`         // references to those that were asserted
+	MissingEnds []Identity `json:"missing_ends,omitempty"` // of a relation
 }
 
 // NewResult describes the result of a commit.

@@ -31,7 +31,7 @@ func TestDocuments(t *testing.T) {
 		want string
 	}{
 		{"commit", document.NewCommit(first),
-			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{},"correlation_id":null}`},
+			`{"commit_id":1,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":null,"actor":null,"comment":null,"operations":2,"metadata":{},"correlation_id":null,"causation_id":null,"signature_ref":null}`},
 		{"examined commit", document.NewExamined(second),
 			`{"commit_id":2,"created_at":"2026-02-10T12:34:56.000000+00:00","runtime_id":"r","actor":"operator:ana","comment":"<why>","operations":0,"metadata":{"k":"v"},` +
 				`"correlation_id":null,"causation_id":1,"signature_ref":null,"idempotency_key":null,"changes":[],"events":[],"events_removed":0}`},
@@ -65,9 +65,9 @@ func TestDocuments(t *testing.T) {
 		{"drop", document.NewDropped(onto.Result{}, &store.DropPlan{Token: "t"}),
 			`{"commit_id":null,"changed":false,"operations":0,"repeated":false,"at_commit_id":0,"head_commit_id":0,"types":[],"dependents":[],"purge_history":false,"token":"t"}`},
 		{"lease", document.NewLease(onto.Lease{Name: "write", Owner: "o", Epoch: 1}, "held"),
-			`{"name":"write","owner":"o","epoch":1,"acquired_at":null,"expires_at":null,"state":"held"}`},
+			`{"name":"write","owner":"o","epoch":1,"acquired_at":null,"expires_at":null,"purpose":null,"note":null,"state":"held"}`},
 		{"import", document.NewImport(&records.Outcome{Records: 1, Conflicts: 1, First: []records.Conflict{{Line: 7, Identity: ada.Identity, Reason: "r"}}}, true),
-			`{"dry_run":true,"records":1,"inserts":0,"updates":0,"unchanged":0,"deletes":0,"skipped":0,"conflicts":1,"repeated":0,"untracked":0,"rejected":0,"commit_id":null,` +
+			`{"dry_run":true,"records":1,"inserts":0,"updates":0,"unchanged":0,"deletes":0,"skipped":0,"conflicts":1,"repeated":0,"untracked":0,"rejected":0,"emptied":0,"commit_id":null,` +
 				`"first_conflicts":[{"line":7,"kind":"entity","type":"Customer","key":"c1","reason":"r"}],"first_rejected":[]}`},
 		{"error", document.NewReport(onto.Errorf(onto.NotFound, "a < b"), onto.NewHint("look")), `{"code":"not_found","message":"a < b","hint":"look"}`},
 		{"error with a command", document.NewReport(onto.Errorf(onto.NotFound, "gone"), onto.NewHint("look", "log", "T", "a b")),

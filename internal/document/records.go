@@ -20,6 +20,7 @@ type Import struct {
 	Repeated  int64      `json:"repeated"`
 	Untracked int64      `json:"untracked"` // not compared with earlier ones
 	Rejected  int64      `json:"rejected"`  // bad ones, left out
+	Emptied   int64      `json:"emptied"`   // values of updated things
 	CommitID  *int64     `json:"commit_id"` // null if none was made
 	First     []Conflict `json:"first_conflicts"`
 	Rejects   []Rejected `json:"first_rejected"`
@@ -62,7 +63,7 @@ func NewImport(out *records.Outcome, dryRun bool) Import {
 	doc := Import{
 		DryRun: dryRun, Records: out.Records, Inserts: out.Inserts, Updates: out.Updates, Unchanged: out.Unchanged,
 		Deletes: out.Deletes, Skipped: out.Skipped, Conflicts: out.Conflicts, Repeated: out.Repeated, Untracked: out.Untracked,
-		Rejected: out.Rejected, First: []Conflict{}, Rejects: []Rejected{},
+		Rejected: out.Rejected, Emptied: out.Emptied, First: []Conflict{}, Rejects: []Rejected{},
 	}
 	if out.Result.Changed() {
 		doc.CommitID = &out.Result.ID

@@ -68,6 +68,11 @@ type SchemaVersion struct {
 	Upgrader  *string `json:"upgrader"`        // how fields of the version before become its own
 	End       *string `json:"end"`             // how the type came to its end
 
+	LearnedAt      *string `json:"learned_at"` // if the upgrader was given later
+	LearnedRuntime *string `json:"learned_runtime_id"`
+	LearnedActor   *string `json:"learned_actor"`
+	LearnedComment *string `json:"learned_comment"`
+
 	EndedAt    *string `json:"ended_at"` // with its end
 	EndRuntime *string `json:"end_runtime_id"`
 	EndActor   *string `json:"end_actor"`
@@ -92,6 +97,10 @@ func NewSchemaVersion(v onto.SchemaVersion) SchemaVersion {
 		CreatedAt: codec.FormatTime(v.Created), RuntimeID: OrNull(v.Runtime), Reason: OrNull(v.Reason),
 		Actor: OrNull(v.Actor.String()), Comment: OrNull(v.Comment),
 		Since: v.Since, Upgrader: OrNull(UpgraderText(v.Upgrader)), End: OrNull(EndText(v.End)),
+	}
+	if l := v.Learned; l != nil {
+		at := codec.FormatTime(l.Time)
+		doc.LearnedAt, doc.LearnedRuntime, doc.LearnedActor, doc.LearnedComment = &at, OrNull(l.Runtime), OrNull(l.Actor.String()), OrNull(l.Comment)
 	}
 	if e := v.End; e != nil {
 		at := codec.FormatTime(e.Time)

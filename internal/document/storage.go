@@ -74,12 +74,14 @@ type Lease struct {
 	Epoch      int64   `json:"epoch"`
 	AcquiredAt *string `json:"acquired_at"`
 	ExpiresAt  *string `json:"expires_at"`
+	Purpose    *string `json:"purpose"`         // migration
+	Note       *string `json:"note"`            // how far its holder is
 	State      string  `json:"state,omitempty"` // held or expired; not of a record
 }
 
 // NewLease describes a lease. State is "" in the record of one that was ended.
 func NewLease(l onto.Lease, state string) Lease {
-	return Lease{l.Name, l.Owner, l.Epoch, storedTime(l.Acquired), storedTime(l.Expires), state}
+	return Lease{l.Name, l.Owner, l.Epoch, storedTime(l.Acquired), storedTime(l.Expires), OrNull(string(l.Purpose)), OrNull(l.Note), state}
 }
 
 // LeaseBreak is the record of a lease that was ended by force.

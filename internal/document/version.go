@@ -41,6 +41,14 @@ type Identity struct {
 // NewIdentity describes an identity.
 func NewIdentity(id onto.Identity) Identity { return Identity{NewTypeName(id.TypeName()), NewKeys(id)} }
 
+// NewIdentities describes identities.
+func NewIdentities(ids []onto.Identity) (list []Identity) {
+	for _, id := range ids {
+		list = append(list, NewIdentity(id))
+	}
+	return list
+}
+
 // Version is a version as an answer to a query.
 type Version struct {
 	Type string `json:"type"`

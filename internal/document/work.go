@@ -196,3 +196,35 @@ func NewExportedWork(w backend.WorkState) ExportedWork {
 	doc := NewInspectedWork(w)
 	return ExportedWork{doc.WorkItem, w.Revised, doc.Attempts}
 }
+
+// WorkCleanup is what a cleaning of work removes, or has removed.
+type WorkCleanup struct {
+	Before   *string             `json:"updated_before"` // null for any time
+	Keep     *int                `json:"keep"`           // null for none
+	Items    int64               `json:"items"`
+	Attempts int64               `json:"attempts"`
+	Runs     int64               `json:"runs"`
+	Sources  []WorkCleanupSource `json:"sources"`
+	Applied  bool                `json:"applied"`
+}
+
+// WorkCleanupSource is what is removed of items of one source and status.
+type WorkCleanupSource struct {
+	SourceSystem string          `json:"source_system"`
+	SourceName   string          `json:"source_name"`
+	Status       onto.WorkStatus `json:"status"`
+	Items        int64           `json:"items"`
+	Attempts     int64           `json:"attempts"`
+}
+
+// NewWorkCleanup describes a cleaning.
+func NewWorkCleanup(c *backend.WorkCleaning, p backend.WorkCleanPlan) WorkCleanup {
+	doc := WorkCleanup{Before: storedTime(c.Before), Items: p.Items, Attempts: p.Attempts, Runs: p.Runs, Sources: []WorkCleanupSource{}, Applied: c.Apply}
+	if c.Keep > 0 {
+		doc.Keep = &c.Keep
+	}
+	for _, s := range p.Sources {
+		doc.Sources = append(doc.Sources, WorkCleanupSource{s.System, s.Source, s.Status, s.Items, s.Attempts})
+	}
+	return doc
+}

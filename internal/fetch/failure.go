@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -37,6 +38,10 @@ type Failure struct {
 	Class     Class
 	Temporary bool   // the same request may succeed later
 	URL       string // that failed, maybe the target of a redirect; without secrets
+
+	// Network is what [Options.AllowNets] would have to contain for this address to be fetched
+	// from; not valid if the failure is another one.
+	Network netip.Prefix
 
 	code onto.Code
 	text string

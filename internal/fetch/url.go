@@ -69,8 +69,9 @@ func (p *policy) checkHost(raw, host string) error {
 		return fail(Refused, raw, "the host %s is not an IPv4 address of four decimal numbers", clip(host)).
 			hinted("write it as A.B.C.D")
 	case last == "localhost" && p.refuses(netip.AddrFrom4([4]byte{127, 0, 0, 1})) != "" && p.refuses(netip.IPv6Loopback()) != "":
-		return fail(Refused, raw, "the host %s is this machine", clip(host)).
-			hinted("allow the network 127.0.0.0/8 if this machine is meant")
+		f := fail(Refused, raw, "the host %s is this machine", clip(host))
+		f.Network = netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
+		return f.hinted("allow the network %s if this machine is meant", f.Network)
 	}
 	if len(host) > 253 {
 		return fail(Invalid, raw, "the host has %d characters, more than 253", len(host))
@@ -96,7 +97,8 @@ func (p *policy) checkAddr(raw, host string, addr netip.Addr) error {
 	if addr.Zone() != "" {
 		return f
 	}
-	return f.hinted("allow the network %s/%d if this host is meant", addr.Unmap(), addr.Unmap().BitLen())
+	f.Network = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
+	return f.hinted("allow the network %s if this host is meant", f.Network)
 }
 
 func (p *policy) checkPort(raw, port string) error {

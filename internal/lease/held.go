@@ -29,19 +29,28 @@ type Held struct {
 	current  onto.Lease
 	renewed  time.Time // when it was last known to be held, by both clocks
 	seen     time.Time // the same by Wall
+	note     string    // that the lease should have
 	released bool
 }
 
 // Take takes a lease. While it has another holder, Take waits as the request says, then
 // fails with LockContention.
 func Take(ctx context.Context, leaser Leaser, r *backend.LeaseRequest) (*Held, error) {
-	h := &Held{leaser: leaser, ttl: r.TTL, Wall: func() time.Time { return time.Now().Round(0) }}
+	h := &Held{leaser: leaser, ttl: r.TTL, note: r.Note, Wall: func() time.Time { return time.Now().Round(0) }}
 	var err error
 	h.renewed, h.seen = time.Now(), h.Wall() // read before: the call may take long
 	if h.current, err = leaser.Acquire(ctx, r); err != nil {
 		return nil, err
 	}
 	return h, nil
+}
+
+// Resume keeps a lease that was taken elsewhere, for a time that was its own from the
+// beginning. It is due at once: when it was renewed is not known.
+func Resume(leaser Leaser, l onto.Lease, ttl time.Duration) *Held {
+	h := &Held{leaser: leaser, ttl: ttl, current: l, note: l.Note, Wall: func() time.Time { return time.Now().Round(0) }}
+	h.renewed, h.seen = time.Now().Add(-ttl/3), h.Wall()
+	return h
 }
 
 // Current returns the lease as it was last renewed.
@@ -55,7 +64,11 @@ func (h *Held) Current() onto.Lease {
 // it is not held any more.
 func (h *Held) Renew(ctx context.Context) error {
 	now, wall := time.Now(), h.Wall() // read before: the call may take long
-	renewed, err := h.leaser.Renew(ctx, h.Current(), h.ttl)
+	h.mu.Lock()
+	want := h.current
+	want.Note = h.note
+	h.mu.Unlock()
+	renewed, err := h.leaser.Renew(ctx, want, h.ttl)
 	if err != nil {
 		return err
 	}
@@ -63,6 +76,14 @@ func (h *Held) Renew(ctx context.Context) error {
 	defer h.mu.Unlock()
 	h.current, h.renewed, h.seen = renewed, now, wall
 	return nil
+}
+
+// SetNote gives the lease a note, which is stored with the next renewal. Keep renews soon
+// for a note that is new.
+func (h *Held) SetNote(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.note = text
 }
 
 // Release ends the lease. It fails with LeaseExpired if it is not held any more.
@@ -133,7 +154,8 @@ func (h *Held) Keeping(ctx context.Context, lost func()) (stop func() error) {
 
 func (h *Held) pace() time.Duration { return min(h.ttl/3, KeepPace) }
 
-// Due reports whether it is time to renew: a third of the lease's time is over, or the
+// Due reports whether it is time to renew: a third of the lease's time is over, its note is
+// another than the stored one, or the
 // time of day and the monotonic clock have diverged since it was renewed. Then the
 // machine has slept, or the clock was set, and the lease may have another holder.
 func (h *Held) Due() bool {
@@ -141,7 +163,7 @@ func (h *Held) Due() bool {
 	defer h.mu.Unlock()
 	passed := time.Since(h.renewed)
 	drift := h.Wall().Sub(h.seen) - passed
-	return passed >= h.ttl/3 || drift.Abs() > maxDrift || h.released
+	return passed >= h.ttl/3 || h.note != h.current.Note || drift.Abs() > maxDrift || h.released
 }
 
 // age is how long ago the lease was last known to be held.

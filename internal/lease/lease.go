@@ -14,6 +14,9 @@ import (
 // writers but its holder.
 func KeepsOut(l *onto.Lease) bool { return l != nil && l.Name == onto.WriteLease }
 
+// OfMigration reports whether a lease, which may be nil, is that of a migration.
+func OfMigration(l *onto.Lease) bool { return KeepsOut(l) && l.Purpose == onto.MigrationLease }
+
 // Check fails with LeaseExpired if a lease is not held, given the stored lease of its
 // name: nil if it is free. The epoch decides and the expiry does not: an expired lease
 // stays its holder's until it is taken over. The owner counts too, since a store that was
@@ -31,7 +34,10 @@ func Check(want onto.Lease, stored *onto.Lease) error {
 
 // Grant is the lease for a request.
 func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) onto.Lease {
-	return onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: now.Add(r.TTL).Truncate(time.Microsecond)}
+	return onto.Lease{
+		Name: r.Name, Owner: r.Owner, Epoch: epoch, Acquired: now, Expires: now.Add(r.TTL).Truncate(time.Microsecond),
+		Purpose: r.Purpose, Note: r.Note,
+	}
 }
 
 // Extend is a held lease as it is stored after a renewal.
@@ -40,12 +46,16 @@ func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duratio
 		return onto.Lease{}, err
 	}
 	extended := *stored
-	extended.Expires = now.Add(ttl).Truncate(time.Microsecond)
+	extended.Expires, extended.Note = now.Add(ttl).Truncate(time.Microsecond), want.Note
 	return extended, nil
 }
 
 // Contention is the error for a lease with another holder.
 func Contention(held *onto.Lease) error {
-	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s", held.Owner, held.Name, codec.FormatTime(held.Expires)).
+	text := ""
+	if status := held.Status(); status != "" {
+		text = ": " + status
+	}
+	return onto.Errorf(onto.LockContention, "%s holds the lease %s until %s%s", held.Owner, held.Name, codec.FormatTime(held.Expires), text).
 		WithHint("try again later, or see who holds it").WithCommand("lock", "show")
 }

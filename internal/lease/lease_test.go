@@ -69,6 +69,46 @@ func TestGrant(t *testing.T) {
 	}
 }
 
+// The note of a lease is that of its newest renewal; its purpose stays.
+func TestNotes(t *testing.T) {
+	l := Grant(&backend.LeaseRequest{Name: onto.WriteLease, Owner: "ana", TTL: time.Minute, Purpose: onto.MigrationLease, Note: "planning"}, 7, noon)
+	want := l
+	want.Note = "40% of 10"
+	renewed, err := Extend(want, &l, noon, time.Minute)
+	if err != nil || renewed.Note != "40% of 10" || renewed.Purpose != onto.MigrationLease || l.Note != "planning" {
+		t.Errorf("renewed %+v to %+v, %v", l, renewed, err)
+	}
+	if err := Contention(&renewed); !strings.HasSuffix(err.Error(), ": migration, 40% of 10") {
+		t.Errorf("got %v, want the note in it", err)
+	}
+	if !OfMigration(&l) || OfMigration(nil) || OfMigration(&onto.Lease{Name: "import", Purpose: onto.MigrationLease}) || OfMigration(&onto.Lease{Name: onto.WriteLease}) {
+		t.Error("want only the write lease of a migration to be one")
+	}
+}
+
+// A new note is stored soon, with a renewal that is not yet due, and stays from then on.
+func TestNotesAreStoredSoon(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(shelf)
+		h, stop, _ := kept(t, s)
+		h.SetNote("1% of 10")
+		h.SetNote("2% of 10")
+		if h.Current().Note != "" {
+			t.Errorf("got the note %q before it was stored", h.Current().Note)
+		}
+		time.Sleep(KeepPace + time.Second)
+		s.set(func() {
+			if s.renews != 1 || s.stored.Note != "2% of 10" || h.Current().Note != "2% of 10" {
+				t.Errorf("renewed %d times to %+v", s.renews, s.stored)
+			}
+		})
+		time.Sleep(10 * time.Minute)
+		if err := stop(); err != nil || s.stored.Note != "2% of 10" || s.renews > 32 {
+			t.Errorf("after %d renewals: %+v, %v", s.renews, s.stored, err)
+		}
+	})
+}
+
 func TestContention(t *testing.T) {
 	err := Contention(&onto.Lease{Name: "import", Owner: "ana", Expires: noon})
 	wantCode(t, "contention", err, onto.LockContention)
@@ -271,4 +311,24 @@ func TestTakeFails(t *testing.T) {
 	s := &shelf{stored: &onto.Lease{Name: "import", Owner: "bob", Epoch: 1}}
 	_, err := Take(t.Context(), s, &backend.LeaseRequest{Name: "import", Owner: "ana", TTL: time.Minute})
 	wantCode(t, "taking what another holds", err, onto.LockContention)
+}
+
+// A lease that was taken elsewhere is renewed soon, with its note, and from then on.
+func TestResume(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := onto.Lease{Name: "import", Owner: "ana", Epoch: 3, Note: "40% of 10"}
+		s := &shelf{stored: &l}
+		h := Resume(s, l, time.Minute)
+		stop := h.Keeping(t.Context(), func() { t.Error("it was lost") })
+		time.Sleep(KeepPace + time.Second)
+		s.set(func() {
+			if s.renews != 1 || s.stored.Note != "40% of 10" || !s.stored.Expires.After(time.Now().Add(50*time.Second)) {
+				t.Errorf("after %d renewals: %+v", s.renews, s.stored)
+			}
+		})
+		time.Sleep(10 * time.Minute)
+		if err := stop(); err != nil || s.renews < 30 {
+			t.Errorf("after %d renewals: %v", s.renews, err)
+		}
+	})
 }

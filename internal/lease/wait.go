@@ -1,29 +1,41 @@
 package lease
 
-import "time"
+import (
+	"time"
+
+	"github.com/ontologia/onto"
+)
+
+// DefaultMigrationWait is how long a write waits for a migration.
+const DefaultMigrationWait = time.Minute
 
 // A Wait bounds how long a write waits for a lease that others hold: for Each of them,
-// and for all of them in Total. A holder that follows another has not kept the write
-// waiting yet.
+// and for all of them in Total; for a migration it is Migration, if that is longer. A
+// holder that follows another has not kept the write waiting yet.
 type Wait struct {
-	Each, Total time.Duration
+	Each, Total, Migration time.Duration
 
-	epoch      int64 // of the holder that is waited for
-	until, end time.Time
+	epoch        int64 // of the holder that is waited for
+	began, until time.Time
 }
 
 // Patiently returns the wait of a write with a lock timeout: that time for each holder,
-// and ten times that in any case.
-func Patiently(timeout time.Duration) *Wait { return &Wait{Each: timeout, Total: 10 * timeout} }
+// and ten times that in any case; and with a time for migrations.
+func Patiently(timeout, migration time.Duration) *Wait {
+	return &Wait{Each: timeout, Total: 10 * timeout, Migration: migration}
+}
 
-// Left returns how much longer to wait for the holder with an epoch.
-func (w *Wait) Left(epoch int64) time.Duration {
-	now := time.Now()
-	if w.end.IsZero() {
-		w.end = now.Add(w.Total)
+// Left returns how much longer to wait for a holder.
+func (w *Wait) Left(held *onto.Lease) time.Duration {
+	now, each, total := time.Now(), w.Each, w.Total
+	if OfMigration(held) {
+		each, total = max(each, w.Migration), max(total, w.Migration)
 	}
-	if w.until.IsZero() || epoch != w.epoch {
-		w.epoch, w.until = epoch, now.Add(w.Each)
+	if w.began.IsZero() {
+		w.began = now
 	}
-	return min(w.until.Sub(now), w.end.Sub(now))
+	if w.until.IsZero() || held.Epoch != w.epoch {
+		w.epoch, w.until = held.Epoch, now.Add(each)
+	}
+	return min(w.until.Sub(now), w.began.Add(total).Sub(now))
 }

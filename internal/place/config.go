@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -174,8 +175,10 @@ func (l *layer) takeKey(name string, line int, value *yaml.Node) error {
 	}
 	want, tags := "text", []string{"!!str"}
 	switch s.kind {
-	case wholeCount, countOrNone:
+	case wholeCount:
 		want, tags = "a whole number", []string{"!!int"}
+	case milliseconds, millisecondsOrNone, seconds:
+		want, tags = s.kind.expects(), []string{"!!int", "!!float"}
 	case byteSize:
 		want, tags = "a size such as 256MB", []string{"!!str", "!!int"}
 	}
@@ -202,6 +205,19 @@ func (cfg Settings) Number(name string) int64 {
 	}
 	s, _ := settingOf("", name)
 	return s.fallback
+}
+
+// Duration returns the value of a setting that is a length of time.
+func (cfg Settings) Duration(name string) time.Duration {
+	s, _ := settingOf("", name)
+	text := cmp.Or(cfg.Text(name), strconv.FormatInt(s.fallback, 10))
+	d, _ := s.parseTime(text) // checked when it was read
+	return d
+}
+
+// Given reports whether a setting has a value that is not its default.
+func (cfg Settings) Given(name string) bool {
+	return slices.ContainsFunc(cfg, func(l layer) bool { _, ok := l.values[name]; return ok })
 }
 
 // bytes returns the value of a setting that is a size, 0 for none.

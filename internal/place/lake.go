@@ -63,7 +63,7 @@ func (a LakeAddress) openLake(ctx context.Context, cfg Settings, by Opener, crea
 // settings is how the lake here is used.
 func (a LakeAddress) settings(cfg Settings) *LakeSettings {
 	return &LakeSettings{
-		Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.Milliseconds("s3_lock_timeout_ms"),
+		Location: a.String(), Patience: cfg.requestTimeout(), LockTimeout: cfg.Duration("s3_lock_timeout_ms"), MigrationWait: cfg.Duration("migration_wait_ms"),
 		CacheDir: cfg.Text("cache_dir"), CacheBytes: cfg.bytes("cache_bytes"),
 		Memory: strconv.FormatInt(cfg.bytes("s3_duckdb_memory_limit"), 10) + "B",
 	}
@@ -144,9 +144,7 @@ func (l Location) misnamed(err error) error {
 		WithHint("name it with --storage-uri %s", shell.Word(LakeAddress{dir: dir}.String()))
 }
 
-func (cfg Settings) requestTimeout() time.Duration {
-	return time.Duration(cfg.Number("s3_request_timeout_s")) * time.Second
-}
+func (cfg Settings) requestTimeout() time.Duration { return cfg.Duration("s3_request_timeout_s") }
 
 // Failed names the lake in an error. An error without a code is the storage's.
 func (a LakeAddress) Failed(err error) error {

@@ -152,9 +152,12 @@ type LakeSettings struct {
 	Runtime     string
 	Patience    time.Duration // with the storage and with other processes
 	LockTimeout time.Duration
-	CacheDir    string // "" for none
-	CacheBytes  int64  // 0 for the default
-	Memory      string // of DuckDB
+
+	MigrationWait time.Duration // of writes, for a migration
+
+	CacheDir   string // "" for none
+	CacheBytes int64  // 0 for the default
+	Memory     string // of DuckDB
 }
 
 // Open opens what is kept here.
@@ -162,7 +165,7 @@ func (l Location) Open(ctx context.Context, how Access, cfg Settings, by Opener)
 	if l.IsLake() {
 		return l.Lake.open(ctx, how, cfg, by)
 	}
-	opts := &sqlite.Options{LockTimeout: cfg.Milliseconds("lock_timeout_ms")}
+	opts := &sqlite.Options{LockTimeout: cfg.Duration("lock_timeout_ms"), MigrationWait: cfg.Duration("migration_wait_ms")}
 	opts.MustExist = how != Creating && how != Filling && !l.InMemory()
 	opts.Target = how == Filling || how == Examining
 	b, err := sqlite.Open(ctx, l.Path, opts)
@@ -174,11 +177,6 @@ func (l Location) Open(ctx context.Context, how Access, cfg Settings, by Opener)
 		return nil, l.misnamed(err)
 	}
 	return b, nil
-}
-
-// Milliseconds is a setting that is a length of time.
-func (cfg Settings) Milliseconds(name string) time.Duration {
-	return time.Duration(cfg.Number(name)) * time.Millisecond
 }
 
 // CheckFolder reports whether a file, or a directory for a lake, can be made here.

@@ -26,6 +26,12 @@ func NoVersion(id onto.Identity) error {
 	return onto.Errorf(onto.NotFound, "%s does not exist", id)
 }
 
+// NoCause is the error for a draft whose cause is a commit that does not exist.
+func NoCause(id, head int64) error {
+	return onto.Errorf(onto.NotFound, "the cause cannot be commit %d, which does not exist: the head is %d", id, head).
+		WithHint("list the commits").WithCommand("commits")
+}
+
 // KeyConflict is the error for an idempotency key that a commit has used for
 // another draft.
 func KeyConflict(key string, commit int64) error {

@@ -81,9 +81,17 @@ func (s *Spool) AppendTo(ctx context.Context, b backend.Backend, d *backend.Draf
 func (s *Spool) AppendMade(ctx context.Context, b backend.Backend, d *backend.Draft, of func(iter.Seq2[backend.Write, error]) iter.Seq2[backend.Write, error]) (onto.Result, error) {
 	digested := *d
 	if s.digest != nil {
-		digested.Digest = s.digest.Sum()
+		digested.Digest = s.Digest()
 	}
 	return b.AppendStream(ctx, &digested, of(s.Sorted(ctx)))
+}
+
+// Digest is that of the draft and its writes; "" if the draft needs none.
+func (s *Spool) Digest() string {
+	if s.digest == nil {
+		return ""
+	}
+	return s.digest.Sum()
 }
 
 // writes is the order of writes.

@@ -59,6 +59,19 @@ func Cell(value []byte) string {
 	return string(value)
 }
 
+// FieldCell is the value of a field for a cell of a table: a time as [Time] shows it.
+func FieldCell(t onto.FieldType, value []byte) string {
+	text := Cell(value)
+	if t != onto.Time {
+		return text
+	}
+	at, err := codec.ParseTime(text)
+	if err != nil {
+		return text // it was written for another type
+	}
+	return Time(at)
+}
+
 // PrintChange prints a change for people: what was added, what was removed, or which
 // fields changed.
 func PrintChange(o *Output, change onto.Change) error {

@@ -213,7 +213,7 @@ func Copy(list []onto.SchemaVersion) []onto.SchemaVersion {
 	for i := range list {
 		list[i].Schema = copySchema(list[i].Schema)
 		list[i].JSON = bytes.Clone(list[i].JSON)
-		list[i].Upgrader, list[i].End = copied(list[i].Upgrader), copied(list[i].End)
+		list[i].Upgrader, list[i].Learned, list[i].End = copied(list[i].Upgrader), copied(list[i].Learned), copied(list[i].End)
 	}
 	return list
 }

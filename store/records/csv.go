@@ -18,9 +18,12 @@ type csvReader struct {
 	schema  *onto.Schema
 	columns []csvColumn // in the order of the file
 	order   []int       // the columns that are fields, by name
+	clears  bool        // an empty cell empties its field
+	partial bool        // columns of fields that must have a value may be missing, and cells of them empty
+	narrow  bool        // the file does not have a column for each field
 
-	members      []codec.Member // of the record
-	room, object []byte         // for their values, and for all of them
+	members, initial []codec.Member // of the record
+	room, object     []byte         // for their values, and for all of them
 }
 
 // csvColumn is a column: a field, or a part of the identity or of the metadata.
@@ -31,7 +34,8 @@ type csvColumn struct {
 }
 
 // newCSVReader reads the header.
-func newCSVReader(rows *rowReader, types catalogue, name string) (*csvReader, error) {
+func newCSVReader(rows *rowReader, types catalogue, o *ImportOptions) (*csvReader, error) {
+	name := o.Type
 	if name == "" {
 		return nil, onto.Errorf(onto.Invalid, "CSV does not say of which type its rows are").WithHint("name the type, as --type T")
 	}
@@ -39,7 +43,7 @@ func newCSVReader(rows *rowReader, types catalogue, name string) (*csvReader, er
 	if err != nil {
 		return nil, err
 	}
-	r := &csvReader{rows: rows, schema: schema}
+	r := &csvReader{rows: rows, schema: schema, clears: o.EmptyClears, partial: o.OnConflict == Upsert && schema.Kind != onto.KindFact}
 	err = r.rows.next()
 	if errors.Is(err, io.EOF) {
 		return nil, onto.Errorf(onto.Invalid, "line 1: there is no header").WithHint("the first row names the columns: %s", columnList(schema))
@@ -57,6 +61,9 @@ func newCSVReader(rows *rowReader, types catalogue, name string) (*csvReader, er
 	}
 	slices.SortFunc(r.order, func(a, b int) int { return strings.Compare(r.columns[a].name, r.columns[b].name) })
 	r.rows.want = len(r.columns)
+	r.narrow = schema.Kind != onto.KindFact && slices.ContainsFunc(schema.Fields, func(f onto.Field) bool {
+		return f.Name != schema.InstanceKey && !r.has(f.Name)
+	})
 	return r, nil
 }
 
@@ -154,7 +161,7 @@ func (r *csvReader) needs(c *csvColumn) bool {
 	case c.field == nil:
 		return true
 	}
-	return required(c.field) && c.name != r.schema.InstanceKey
+	return required(c.field) && c.name != r.schema.InstanceKey && (!r.partial || c.name == r.schema.Key)
 }
 
 // next returns the record of the next row.
@@ -164,6 +171,7 @@ func (r *csvReader) next() (record, error) {
 	}
 	rec := record{
 		schema: r.schema, id: onto.Identity{Kind: r.schema.Kind, Type: r.schema.Name}, op: onto.Put, line: r.rows.line,
+		sparse: r.narrow,
 	}
 	err := r.system(&rec)
 	if err == nil {
@@ -214,7 +222,7 @@ func (r *csvReader) system(rec *record) error {
 
 // fields reads the cells that are fields and puts them together.
 func (r *csvReader) fields(rec *record) error {
-	r.room, r.members = r.room[:0], r.members[:0]
+	r.room, r.members, r.initial = r.room[:0], r.members[:0], r.initial[:0]
 	for _, i := range r.order {
 		c, cell := r.columns[i], r.rows.cell(i)
 		instance := c.name == r.schema.InstanceKey
@@ -223,6 +231,9 @@ func (r *csvReader) fields(rec *record) error {
 		}
 		if rec.op == onto.Delete && !instance && c.name != r.schema.Key {
 			return onto.Errorf(onto.Invalid, "column %s: the row deletes, but has a value here", c.name).WithHint("leave the cell empty, or the op")
+		}
+		if r.empty(rec, &c, cell) {
+			continue
 		}
 		start := len(r.room)
 		room, err := appendCellValue(r.room, r.fieldOf(&c, rec), cell)
@@ -235,7 +246,30 @@ func (r *csvReader) fields(rec *record) error {
 	}
 	r.object = codec.AppendObject(r.object[:0], r.members)
 	rec.fields = r.object
+	if len(r.initial) > 0 {
+		rec.initial = codec.AppendObject(nil, r.initial)
+	}
 	return nil
+}
+
+// empty takes an empty cell whose field stays as it is, or is emptied. It reports false
+// for any other cell.
+func (r *csvReader) empty(rec *record, c *csvColumn, cell []byte) bool {
+	if len(cell) > 0 || r.schema.Kind == onto.KindFact || c.name == r.schema.Key {
+		return false
+	}
+	must := required(c.field)
+	switch {
+	case r.clears && must, must && c.field.Type != onto.String && !r.partial:
+		return false // the empty text, or an error
+	case r.clears:
+		r.members = append(r.members, codec.Member{Name: c.name, Value: []byte("null")})
+		return true
+	case must && c.field.Type == onto.String:
+		r.initial = append(r.initial, codec.Member{Name: c.name, Value: []byte(`""`)})
+	}
+	rec.sparse = true
+	return true
 }
 
 // fieldOf is the field that a cell is a value of. In the column value it is that of the

@@ -21,7 +21,13 @@ type record struct {
 	op     onto.Op
 	fields []byte // canonical JSON object; valid until the next record is read
 	line   int64  // where it starts
-	text   []byte // as it came, valid until the next record is read; nil if nobody asks for it
+
+	// Some fields are not given: they stay as they are, unless there is no such thing yet.
+	// Initial has further ones for that case; nil for none.
+	sparse  bool
+	initial []byte
+
+	text []byte // as it came, valid until the next record is read; nil if nobody asks for it
 }
 
 // source reads records. Its errors carry the line.
@@ -34,6 +40,7 @@ type source interface {
 type feed struct {
 	opts   ImportOptions
 	store  *store.Store
+	types  catalogue
 	src    source
 	files  *folderSource // the same, if it reads several files
 	header []byte        // of CSV, as it came; nil if nobody asks for it
@@ -51,6 +58,7 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	}
 	f := &feed{opts: opts, store: s, input: &cancellable{tally{r: r}, ctx.Err}, seen: newSeen(maxSeen)}
 	types := newCatalogue(s)
+	f.types = types
 	if folder, ok := r.(*Folder); ok {
 		return f.withFolder(folder, types)
 	}
@@ -63,7 +71,7 @@ func newFeed(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions)
 	case opts.Rows != nil:
 		f.src, err = newRowSource(ctx, s, lines, types, &opts)
 	case opts.Format == CSV:
-		f.src, err = newCSVReader(&rowReader{lines: lines, comma: opts.Delimiter}, types, opts.Type)
+		f.src, err = newCSVReader(&rowReader{lines: lines, comma: opts.Delimiter}, types, &opts)
 	case opts.Type != "":
 		f.src, err = newObjectReader(lines, types, opts.Type)
 	default:
@@ -176,6 +184,18 @@ func (f *feed) next() (record, error) {
 
 // thing is the record in the store's form.
 func (r *record) thing() any {
+	if r.sparse && r.op == onto.Put {
+		in := onto.Intent{Op: onto.Put, Value: r.whole(), Merge: true}
+		if r.initial != nil {
+			in.Initial = json.RawMessage(r.initial)
+		}
+		return in
+	}
+	return r.whole()
+}
+
+// whole is the record as if it gave all fields.
+func (r *record) whole() any {
 	switch {
 	case r.op == onto.Delete:
 		return r.id

@@ -20,7 +20,7 @@ type Policy string
 const (
 	Abort  Policy = "abort"  // store nothing at all
 	Skip   Policy = "skip"   // leave the identity as it is
-	Upsert Policy = "upsert" // replace its fields
+	Upsert Policy = "upsert" // replace its fields; a row of CSV replaces those that it has a value for
 )
 
 // Precondition is what every identity of an import must fulfil.
@@ -41,6 +41,10 @@ type ImportOptions struct {
 	Delimiter    byte   // CSV: what separates the cells; 0 for a comma
 	OnConflict   Policy
 	Precondition Precondition
+
+	// EmptyClears says what an empty cell of CSV means for an entity or a relation that
+	// exists: its field is emptied, or gets its default. Otherwise it stays as it is.
+	EmptyClears bool
 
 	// Rows, if not nil, says that the text is a table, whose cells are brought in as
 	// facts. Then a record is one cell that has a value, without those that repeat
@@ -75,6 +79,10 @@ type Outcome struct {
 	Conflicts int64 // refused because of the policy or the precondition
 	Repeated  int64 // the same as an earlier record
 	Rejected  int64 // left out because they are bad; these are not among the records
+
+	// Emptied counts the fields of updated things that have no value any more, or the
+	// default of their type in place of another value.
+	Emptied int64
 
 	// First has the first conflicts of a plan, at most MaxConflicts.
 	First []Conflict
@@ -129,10 +137,7 @@ func Import(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) 
 func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (Outcome, error) {
 	f, err := newFeed(ctx, s, r, o)
 	if err == nil {
-		err = f.opts.Draft.Check()
-	}
-	if err == nil {
-		err = checkExpectations(ctx, s, f.opts.Draft.Expectations())
+		err = checkConditions(ctx, s, f.opts.Draft)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -141,7 +146,7 @@ func Plan(ctx context.Context, s *store.Store, r io.Reader, o *ImportOptions) (O
 		if err != nil {
 			return Outcome{}, f.explain(err)
 		}
-		if v := f.opts.judge(&p); !f.out.count(v) {
+		if v := f.opts.judge(&p); !f.count(v, &p) {
 			f.out.note(f.conflict(p.Identity, f.seen.line(p.Identity), v.reason))
 		}
 	}
@@ -154,33 +159,15 @@ func (f *feed) conflict(id onto.Identity, line int64, reason string) Conflict {
 	return Conflict{id, file, line, reason}
 }
 
-// checkExpectations checks a draft's expectations against the head.
-func checkExpectations(ctx context.Context, s *store.Store, expect []onto.Expectation) error {
-	if len(expect) == 0 {
-		return nil
-	}
-	head, err := s.Head(ctx)
+// checkConditions checks the conditions of a draft. Whether its idempotency key was used
+// for the same records is not known before they are read.
+func checkConditions(ctx context.Context, s *store.Store, d onto.Draft) error {
+	d.IdempotencyKey = ""
+	plan, err := s.PlanCommit(ctx, d)
 	if err != nil {
 		return err
 	}
-	for _, e := range expect {
-		if e.Head && e.Commit != head.ID {
-			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head.ID).
-				WithHint("look at what changed, then try again with the new head")
-		}
-		if e.Head {
-			continue
-		}
-		v, err := s.At(head.ID).Get(ctx, e.Identity)
-		if err != nil && onto.CodeOf(err) != onto.NotFound {
-			return err
-		}
-		if v.Commit != e.Commit {
-			return onto.Errorf(onto.VersionMismatch, "expected %s at commit %d, but it is at %d", e.Identity, e.Commit, v.Commit).
-				WithHint("0 means that it does not exist; read it again")
-		}
-	}
-	return nil
+	return plan.Err
 }
 
 // check returns the options with their defaults, or what is wrong with them.
@@ -198,6 +185,10 @@ func (o *ImportOptions) check() (ImportOptions, error) {
 	}
 	if opts.OnConflict == "" {
 		opts.OnConflict = Abort
+	}
+	if opts.EmptyClears && (opts.Format != CSV || opts.Rows != nil) {
+		return opts, onto.Errorf(onto.Invalid, "only records in CSV have empty cells that can empty fields").
+			WithHint("leave out --empty-clears; in JSON Lines a field that is null or absent is emptied")
 	}
 	err = oneOf("conflict policy", opts.OnConflict, Abort, Skip, Upsert)
 	if err == nil && opts.Precondition != NoPrecondition {

@@ -1,11 +1,13 @@
 package records
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/store"
 )
 
@@ -39,6 +41,8 @@ func (o *ImportOptions) judge(p *store.Proposal) verdict {
 		return verdict{refuses, "does not exist"}
 	case o.Precondition == MustNotExist && live:
 		return verdict{refuses, "exists already"}
+	case p.Lacks != "":
+		return verdict{refuses, "does not exist, and there is no " + p.Lacks + " to make it"}
 	case !p.Changes:
 		return verdict{effect: unchanged}
 	case p.Op == onto.Delete:
@@ -95,9 +99,42 @@ func (out *Outcome) count(v verdict) bool {
 	return v.effect != refuses
 }
 
+// count adds a verdict to the outcome. It reports false if the record is refused.
+func (f *feed) count(v verdict, p *store.Proposal) bool {
+	if v.effect == updates {
+		f.out.Emptied += f.emptied(p)
+	}
+	return f.out.count(v)
+}
+
+// emptied counts the fields that a proposal empties, or gives their default back.
+func (f *feed) emptied(p *store.Proposal) (n int64) {
+	schema := f.types.types[p.Identity.Kind][p.Identity.Type]
+	if schema == nil {
+		return 0
+	}
+	after := codec.Members(p.Fields)
+	for name, before := range codec.Pairs(p.Newest.Fields) {
+		field, ok := schema.Field(string(name))
+		if !ok || codec.KindOf(before) == codec.Null {
+			continue
+		}
+		empty := field.Default
+		if empty == nil && field.Type == onto.String {
+			empty = []byte(`""`)
+		}
+		i := slices.IndexFunc(after, func(m codec.Member) bool { return m.Name == field.Name })
+		if i < 0 || !bytes.Equal(after[i].Value, before) && bytes.Equal(after[i].Value, empty) {
+			n++
+		}
+	}
+	return n
+}
+
 // restart resets the verdicts: all records are judged anew.
 func (out *Outcome) restart() {
 	out.Inserts, out.Updates, out.Unchanged, out.Deletes, out.Skipped, out.Conflicts = 0, 0, 0, 0, 0, 0
+	out.Emptied = 0
 }
 
 // note lists a conflict if it is one of the first. Those whose line is not known come
@@ -117,7 +154,7 @@ func (out *Outcome) note(c Conflict) {
 // admit is the verdict on one record under the write lock.
 func (f *feed) admit(p store.Proposal) (bool, error) {
 	v := f.opts.judge(&p)
-	if f.out.count(v) {
+	if f.count(v, &p) {
 		return v.effect != skips, nil
 	}
 	c := f.conflict(p.Identity, f.seen.line(p.Identity), v.reason)

@@ -21,7 +21,9 @@
 // As CSV, a file holds one type and its first row names the columns: the fields
 // of an entity; left_key, right_key, instance_key if the type is keyed, and the
 // fields of a relation; subject, attribute, fact_id and the fields of a fact. An empty cell is an absent value, or the empty text in a
-// text field that must be there. Objects, lists and values of any type are JSON.
+// text field that must be there. An entity or a relation that exists keeps the fields that
+// have no column, and those whose cell is empty unless [ImportOptions.EmptyClears] says
+// otherwise; a new one gets their defaults. Objects, lists and values of any type are JSON.
 // In a text column, a cell that starts with a double quote is a JSON string. A
 // column that is no field is called onto.left_key where a field is called
 // left_key, and so on.

@@ -32,8 +32,8 @@ func drawKey(t *rapid.T, what string) string {
 		_, size := cutRune(key)
 		key = key[:len(key)-size]
 	}
-	if key == "" {
-		return "k"
+	if strings.TrimSpace(key) == "" {
+		return key + "k"
 	}
 	return key
 }

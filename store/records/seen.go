@@ -82,8 +82,9 @@ func (s *seen) content(r *record) uint64 {
 }
 
 // appendMeaning appends a record's fields as the store will have them, except for those
-// that repeat the identity, so that equivalent records give the same text. Values that
-// do not fit are refused by the store.
+// that repeat the identity, so that equivalent records give the same text. Fields that a
+// sparse record does not give are no part of it. Values that do not fit are refused by the
+// store.
 func appendMeaning(dst []byte, r *record) []byte {
 	if r.op == onto.Delete {
 		return dst
@@ -92,19 +93,35 @@ func appendMeaning(dst []byte, r *record) []byte {
 	split := splitter{rest: r.fields}
 	split.object(func(name, value []byte) bool {
 		for len(fields) > 0 && fields[0].Name < string(name) {
-			dst = appendFieldMeaning(dst, r.schema, &fields[0], nil)
+			dst = r.appendAbsent(dst, &fields[0])
 			fields = fields[1:]
 		}
 		if len(fields) > 0 && fields[0].Name == string(name) {
-			dst = appendFieldMeaning(dst, r.schema, &fields[0], value)
+			dst = r.appendGiven(dst, &fields[0], value)
 			fields = fields[1:]
 		}
 		return true
 	})
 	for i := range fields {
-		dst = appendFieldMeaning(dst, r.schema, &fields[i], nil)
+		dst = r.appendAbsent(dst, &fields[i])
 	}
 	return dst
+}
+
+// appendAbsent appends a field that the record does not have.
+func (r *record) appendAbsent(dst []byte, f *onto.Field) []byte {
+	if r.sparse {
+		return dst
+	}
+	return appendFieldMeaning(dst, r.schema, f, nil)
+}
+
+// appendGiven appends a field that the record has.
+func (r *record) appendGiven(dst []byte, f *onto.Field, value []byte) []byte {
+	if r.sparse && f.Default == nil && codec.KindOf(value) == codec.Null {
+		return append(append(dst, f.Name...), 0) // emptied
+	}
+	return appendFieldMeaning(dst, r.schema, f, value)
 }
 
 // appendFieldMeaning appends one field and its value, which is nil if it is

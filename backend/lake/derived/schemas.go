@@ -48,6 +48,7 @@ type versionDoc struct {
 	Comment   *string              `json:"comment"`
 	Since     int64                `json:"since_commit"`
 	Upgrader  *onto.StoredUpgrader `json:"upgrader"`
+	Learned   *onto.Learned        `json:"learned"`
 	End       *onto.End            `json:"end"`
 }
 
@@ -116,7 +117,7 @@ func newVersionDoc(v *onto.SchemaVersion) versionDoc {
 	return versionDoc{
 		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Schema: v.JSON, Hash: v.Hash, Created: codec.FormatTime(v.Created),
 		Runtime: orNull(v.Runtime), Reason: orNull(v.Reason),
-		ActorKind: orNull(string(v.Actor.Kind)), ActorID: orNull(v.Actor.ID), Comment: orNull(v.Comment), Since: v.Since, Upgrader: v.Upgrader, End: v.End,
+		ActorKind: orNull(string(v.Actor.Kind)), ActorID: orNull(v.Actor.ID), Comment: orNull(v.Comment), Since: v.Since, Upgrader: v.Upgrader, Learned: v.Learned, End: v.End,
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
+	_ "github.com/ontologia/onto/internal/needcgo" // without cgo, the build says what it needs
 )
 
 // Options are the limits of an engine.

@@ -72,7 +72,7 @@ func longTurn(t *testing.T, number int) bool {
 
 func open(t testing.TB, b bucket.Bucket, p *backendtest.Place, inProcess int64) backend.Backend {
 	t.Helper()
-	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true, LockTimeout: p.LockTimeout, InProcess: inProcess, Target: p.Target})
+	l, err := lake.Open(t.Context(), b, &lake.Options{Now: p.Now, Trusted: true, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait, InProcess: inProcess, Target: p.Target})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,7 +44,7 @@ func onLakes() backendtest.Target {
 func onSQLite() backendtest.Target {
 	return backendtest.Target{
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
-			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, Target: p.Target})
+			b, err := sqlite.Open(t.Context(), filepath.Join(p.Dir, "store.db"), &sqlite.Options{Now: p.Now, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait, Target: p.Target})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +58,7 @@ func inMemory() backendtest.Target {
 	var stores sync.Map // from the name of a place to its store
 	return backendtest.Target{
 		Open: func(_ testing.TB, p *backendtest.Place) backend.Backend {
-			s, _ := stores.LoadOrStore(p.Name, reference.New(&reference.Options{Now: p.Now, LockTimeout: p.LockTimeout}))
+			s, _ := stores.LoadOrStore(p.Name, reference.New(&reference.Options{Now: p.Now, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait}))
 			if p.Target {
 				return s.(*reference.Store).OpenTarget()
 			}

@@ -30,7 +30,7 @@ func TestContractInPieces(t *testing.T) {
 		Operations: 2_000,
 		Open: func(t testing.TB, p *backendtest.Place) backend.Backend {
 			b, _ := buckets.LoadOrStore(p.Name, memory.New(nil))
-			o := &lake.Options{Now: p.Now, Target: p.Target, LockTimeout: p.LockTimeout, StreamBytes: 300, FileBytes: 500}
+			o := &lake.Options{Now: p.Now, Target: p.Target, LockTimeout: p.LockTimeout, MigrationWait: p.MigrationWait, StreamBytes: 300, FileBytes: 500}
 			return &compacting{Backend: openPieces(t, kept{b.(bucket.Bucket)}, o)}
 		},
 	})

@@ -48,6 +48,7 @@ type SchemaEntry struct {
 	Comment   string               `json:"comment,omitempty"`
 	Since     int64                `json:"since_commit"`
 	Upgrader  *onto.StoredUpgrader `json:"upgrader,omitempty"`
+	Learned   *onto.Learned        `json:"learned,omitempty"`
 	End       *onto.End            `json:"end,omitempty"`
 	Flags     json.RawMessage      `json:"flags,omitempty"` // the schema with index and search as they are now, if they are others
 }

@@ -71,6 +71,7 @@ func (l *Leases) newLock(lease *onto.Lease, ttl time.Duration) *lock {
 	return &lock{
 		Owner: lease.Owner, Acquired: codec.FormatTime(lease.Acquired), Expires: codec.FormatTime(lease.Expires),
 		TTL: max(1, ttl.Milliseconds()), Epoch: lease.Epoch, Attempt: l.log.set.Attempt(),
+		Purpose: string(lease.Purpose), Note: lease.Note,
 	}
 }
 
@@ -164,6 +165,7 @@ func (l *Leases) abandon(ctx context.Context, name string, k *lock) {
 func (l *Leases) freed(k *lock, epoch int64) *lock {
 	f := *k
 	f.Epoch, f.Attempt, f.Released = epoch, l.log.set.Attempt(), l.log.now()
+	f.Purpose, f.Note = "", ""
 	return &f
 }
 

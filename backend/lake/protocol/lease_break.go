@@ -27,6 +27,8 @@ type breakEntry struct {
 	ActorID   string `json:"actor_id,omitempty"`
 	Reason    string `json:"reason"`
 	Attempt   string `json:"attempt"`
+	Purpose   string `json:"purpose,omitempty"`
+	Note      string `json:"note,omitempty"`
 }
 
 // Break ends a lease without its holder. The record is written first, so that no lease
@@ -88,7 +90,7 @@ func newBreak(r *onto.LeaseBreak, attempt string) Object {
 		Name: r.Lease.Name, Owner: r.Lease.Owner, Epoch: r.Lease.Epoch,
 		Acquired: codec.FormatTime(r.Lease.Acquired), Expires: codec.FormatTime(r.Lease.Expires),
 		Time: codec.FormatTime(r.Time), Runtime: r.Runtime, ActorKind: string(r.Actor.Kind), ActorID: r.Actor.ID, Reason: r.Reason,
-		Attempt: attempt,
+		Attempt: attempt, Purpose: string(r.Lease.Purpose), Note: r.Lease.Note,
 	})}
 }
 
@@ -102,7 +104,7 @@ func parseBreak(key string, body []byte) (onto.LeaseBreak, error) {
 		return onto.LeaseBreak{}, Damaged(key, "the epoch %d is out of range", e.Epoch)
 	}
 	r := onto.LeaseBreak{
-		Lease:   onto.Lease{Name: e.Name, Owner: e.Owner, Epoch: e.Epoch},
+		Lease:   onto.Lease{Name: e.Name, Owner: e.Owner, Epoch: e.Epoch, Purpose: onto.LeasePurpose(e.Purpose), Note: e.Note},
 		Runtime: e.Runtime, Actor: onto.Actor{Kind: onto.ActorKind(e.ActorKind), ID: e.ActorID}, Reason: e.Reason,
 	}
 	var errs [3]error

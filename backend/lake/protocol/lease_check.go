@@ -28,20 +28,39 @@ func (l *Leases) MayWrite(ctx context.Context, t *Tip, carried *onto.Lease) erro
 
 // writable fails with LockContention while the write lease is held.
 func (l *Leases) writable(ctx context.Context, t *Tip) error {
+	held, err := l.holder(ctx, t)
+	if err == nil && held != nil {
+		err = lease.Contention(held)
+	}
+	return err
+}
+
+// holder is the write lease if it is held on top of a tip, or nil.
+func (l *Leases) holder(ctx context.Context, t *Tip) (*onto.Lease, error) {
 	epoch, taken := t.Head.Locks[onto.WriteLease]
 	if !taken {
-		return nil
+		return nil, nil
 	}
 	h, err := l.readLock(ctx, onto.WriteLease, epoch)
 	switch {
 	case err != nil:
-		return err
+		return nil, err
 	case h.lease == nil:
 		l.log.free.note(onto.WriteLease, t.Head.Sequence)
 	case !l.expired(h):
-		return lease.Contention(h.lease)
+		return h.lease, nil
 	}
-	return nil
+	return nil, nil
+}
+
+// Holder is the lease for which a write waits that was refused on top of a tip. Where it has
+// ended by now, it is one of the epoch that the tip names.
+func (l *Leases) Holder(ctx context.Context, t *Tip) (*onto.Lease, error) {
+	held, err := l.holder(ctx, t)
+	if err == nil && held == nil {
+		held = &onto.Lease{Name: onto.WriteLease, Epoch: t.Head.Locks[onto.WriteLease]}
+	}
+	return held, err
 }
 
 // Carries fails with LeaseExpired if a lease is not held. Nil is fine.
@@ -57,6 +76,19 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 		h.lease = nil // a stale copy: the head names the leases that are held
 	}
 	return lease.Check(*carried, h.lease)
+}
+
+// Keep renews the lease that a draft carries, which may be nil, until stop is called. If the
+// lease is lost, that is found when the draft is published.
+func (l *Leases) Keep(ctx context.Context, carried *onto.Lease) (stop func()) {
+	if carried != nil {
+		h, err := l.readLock(ctx, carried.Name, 0)
+		if err == nil && lease.Check(*carried, h.lease) == nil {
+			end := lease.Resume(l, *h.lease, h.ttl).Keeping(ctx, func() {})
+			return func() { _ = end() }
+		}
+	}
+	return func() {}
 }
 
 // AwaitWrite waits until the write lease is free. At the deadline it fails with

@@ -24,6 +24,8 @@ type lock struct {
 	Epoch    int64  `json:"epoch"`
 	Attempt  string `json:"attempt"`
 	Released string `json:"released_at,omitempty"` // when it ended; a lock that has ended is free
+	Purpose  string `json:"purpose,omitempty"`
+	Note     string `json:"note,omitempty"`
 }
 
 // holding is a lock as it was read.
@@ -45,8 +47,8 @@ func parseLock(key, name string, body []byte) (*holding, error) {
 	if k.Epoch == 0 || k.Attempt == "" {
 		return nil, badLock(key, "it has no epoch or attempt, so another program has written it")
 	}
-	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment {
-		return nil, badLock(key, "the epoch %d, the time of %d ms or the owner is out of range", k.Epoch, k.TTL)
+	if !inRange(k.Epoch) || k.TTL < 0 || k.TTL > maxTTL.Milliseconds() || len(k.Owner) > onto.MaxComment || len(k.Purpose)+len(k.Note) > onto.MaxComment {
+		return nil, badLock(key, "the epoch %d, the time of %d ms, the owner or the note is out of range", k.Epoch, k.TTL)
 	}
 	h := &holding{key: key, epoch: k.Epoch, attempt: k.Attempt, ttl: time.Duration(k.TTL) * time.Millisecond}
 	if k.Released != "" {
@@ -60,7 +62,7 @@ func parseLock(key, name string, body []byte) (*holding, error) {
 	if err != nil {
 		return nil, badLock(key, "expires_at: %w", err)
 	}
-	h.lease = &onto.Lease{Name: name, Owner: k.Owner, Epoch: k.Epoch, Acquired: acquired, Expires: expires}
+	h.lease = &onto.Lease{Name: name, Owner: k.Owner, Epoch: k.Epoch, Acquired: acquired, Expires: expires, Purpose: onto.LeasePurpose(k.Purpose), Note: k.Note}
 	return h, nil
 }
 

@@ -55,7 +55,7 @@ func (t *Types) Has(name string) bool {
 func newSchemaEntry(v *onto.SchemaVersion) SchemaEntry {
 	e := SchemaEntry{
 		Kind: v.Schema.Kind, Name: v.Schema.Name, Version: v.Version, Schema: v.JSON, Hash: v.Hash, Created: codec.FormatTime(v.Created),
-		Runtime: v.Runtime, Reason: v.Reason, Since: v.Since, Upgrader: v.Upgrader, End: v.End,
+		Runtime: v.Runtime, Reason: v.Reason, Since: v.Since, Upgrader: v.Upgrader, Learned: v.Learned, End: v.End,
 		ActorKind: v.Actor.Kind, ActorID: v.Actor.ID, Comment: v.Comment,
 	}
 	if flags := v.Schema.JSON(); string(flags) != string(v.JSON) {
@@ -80,7 +80,7 @@ func (e *SchemaEntry) SchemaVersion() (onto.SchemaVersion, error) {
 	created, err := codec.ParseTime(e.Created)
 	return onto.SchemaVersion{
 		Schema: s, Version: e.Version, JSON: slices.Clone(e.Schema), Hash: e.Hash, Created: created, Runtime: e.Runtime, Reason: e.Reason,
-		Since: e.Since, Upgrader: e.Upgrader, End: e.End, Actor: onto.Actor{Kind: e.ActorKind, ID: e.ActorID}, Comment: e.Comment,
+		Since: e.Since, Upgrader: e.Upgrader, Learned: e.Learned, End: e.End, Actor: onto.Actor{Kind: e.ActorKind, ID: e.ActorID}, Comment: e.Comment,
 	}, err
 }
 

@@ -28,9 +28,7 @@ func (c *Catalog) Imported(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2
 
 func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		if c.own || c.strict {
-			yield = c.checked(yield)
-		}
+		yield = c.checked(yield)
 		for in := range d.Intents() {
 			if !c.writes(in, yield) {
 				return
@@ -58,15 +56,27 @@ func (c *Catalog) checked(yield func(backend.Write, error) bool) func(backend.Wr
 			err = c.Writable(w.Identity)
 		}
 		if err == nil && w.Op == onto.Put {
-			err = c.CheckEnds(&w.Identity)
+			err = c.checkNew(&w.Identity)
 		}
 		return yield(w, err)
 	}
 }
 
-// CheckEnds refuses a relation with a key that nothing of an endpoint's type can have.
+// checkNew refuses an identity that is well formed and should not be stored.
+func (c *Catalog) checkNew(id *onto.Identity) error {
+	t, err := c.Get(id.Kind, id.Type)
+	if err == nil {
+		err = t.CheckNew(*id)
+	}
+	if err != nil {
+		return err
+	}
+	return c.checkEnds(id)
+}
+
+// checkEnds refuses a relation with a key that nothing of an endpoint's type can have.
 // Such relations that are stored already can be read and deleted.
-func (c *Catalog) CheckEnds(id *onto.Identity) error {
+func (c *Catalog) checkEnds(id *onto.Identity) error {
 	if !c.strict || id.Kind != onto.KindRelation {
 		return nil
 	}
@@ -190,7 +200,11 @@ func (c *drafting) writes(in onto.Intent, yield func(backend.Write, error) bool)
 	case v.Type() == reflect.TypeFor[onto.Version]() && !in.Merge && c.imports:
 		return yield(c.imported(v.Interface().(onto.Version)))
 	case v.Kind() == reflect.Struct:
-		return yield(c.StructWrite(v, in.Merge))
+		w, err := c.StructWrite(v, in.Merge)
+		if err == nil && in.Merge && in.Initial != nil {
+			w, err = c.initially(w, in.Initial)
+		}
+		return yield(w, err)
 	case v.Kind() == reflect.Slice, v.Kind() == reflect.Array:
 		for i := range v.Len() {
 			if in.Value = v.Index(i).Interface(); !c.writes(in, yield) {
@@ -266,6 +280,15 @@ func (c *Catalog) untyped(id onto.Identity, fields any, merge bool) (backend.Wri
 		return t.Merge(id, fields)
 	}
 	return t.Write(id, fields)
+}
+
+// initially adds to a merge what the identity gets besides if it does not exist.
+func (c *Catalog) initially(w backend.Write, fields any) (backend.Write, error) {
+	t, err := c.Get(w.Kind, w.Type)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	return t.Initially(w, fields)
 }
 
 // version makes a write that brings back a version. It was read with the present types

@@ -386,6 +386,9 @@ func (c *Computed) Done(res onto.Result, err error) {
 	}
 }
 
+// Forget says that the draft was stale: what it was computed from is read again.
+func (c *Computed) Forget() { c.k.forget(&c.Draft) }
+
 // left notes that facts were not folded in their commit. Those that this program can fold
 // are looked at in the background.
 func (k *Keeper) left(behind []string) {

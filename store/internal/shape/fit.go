@@ -311,11 +311,27 @@ func (t *Type) Identity(key []string) (onto.Identity, error) {
 	return id, nil
 }
 
+// CheckNew refuses an identity that is well formed and should not be stored.
+func (t *Type) CheckNew(id onto.Identity) error {
+	if err := id.CheckNew(); err != nil {
+		return t.ofField(id, err)
+	}
+	return nil
+}
+
+// ofField names the field that is the key of an entity in an error about that.
+func (t *Type) ofField(id onto.Identity, err error) error {
+	if id.Kind != onto.KindEntity {
+		return err
+	}
+	return onto.Errorf(onto.CodeOf(err), "field %s: %w", t.Schema.Key, err)
+}
+
 // CheckIdentity refuses malformed keys, a keyed relation without its instance
 // key, an unkeyed one with one, and a fact on an attribute that its type does not have.
 func (t *Type) CheckIdentity(id onto.Identity) error {
 	if err := id.Check(); err != nil {
-		return err
+		return t.ofField(id, err)
 	}
 	if id.Kind == onto.KindEntity {
 		if _, err := t.keyValue(t.Schema.Key, id.Key); err != nil {

@@ -48,6 +48,31 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 	return t.merging(id, codec.AppendObject(nil, kept), given)
 }
 
+// Initially adds fields to a merge that it does not decide, and that the identity gets if
+// it does not exist.
+func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
+	more, err := membersOf(w.Identity, fields)
+	if err != nil {
+		return backend.Write{}, err
+	}
+	members := codec.Members(w.Fields)
+	for _, m := range more {
+		f, ok := t.Schema.Field(m.Name)
+		if !ok {
+			return backend.Write{}, t.unknownField(w.Identity, m.Name)
+		}
+		if _, decided := w.Known.Find(f.Name); decided || codec.KindOf(m.Value) == codec.Null {
+			continue
+		}
+		value, err := f.Fit(m.Value)
+		if err != nil {
+			return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
+		}
+		members = insertMember(members, codec.Member{Name: f.Name, Value: value})
+	}
+	return t.merging(w.Identity, codec.AppendObject(nil, members), w.Known)
+}
+
 // MergeStruct makes a write of a struct that decides the fields only that the struct
 // does not leave out.
 func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/ontologia/onto"
+	_ "github.com/ontologia/onto/internal/needcgo" // without cgo, the build says what it needs
 )
 
 // oldest is the first SQLite without the WAL-reset bug.

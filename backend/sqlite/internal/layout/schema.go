@@ -3,6 +3,7 @@ package layout
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -19,7 +20,7 @@ import (
 func ReadSchemas(c *driver.Conn) ([]onto.SchemaVersion, error) {
 	return driver.List(context.Background(), c, `SELECT v.type_kind, v.type_name, v.schema_version_id, v.schema_json, v.schema_hash,
 			v.created_at, v.runtime_id, v.reason, nullif(r.schema_json, v.schema_json), v.onto_since, v.onto_upgrader, v.onto_end,
-			v.onto_actor_kind, v.onto_actor_id, v.onto_comment
+			v.onto_actor_kind, v.onto_actor_id, v.onto_comment, v.onto_learned
 		FROM schema_versions v LEFT JOIN schema_registry r ON r.type_kind = v.type_kind AND r.type_name = v.type_name
 			AND v.schema_version_id = (SELECT max(n.schema_version_id) FROM schema_versions n
 				WHERE n.type_kind = v.type_kind AND n.type_name = v.type_name)
@@ -59,19 +60,21 @@ func readSchema(rows *driver.Rows) (onto.SchemaVersion, error) {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: there is a schema version %d that begins with commit %d", kind, name, v.Version, v.Since).
 			WithHint("%s", RestoreRemedy)
 	}
-	if !rows.Null(10) {
-		v.Upgrader = new(onto.StoredUpgrader)
-		err = json.Unmarshal(rows.Bytes(10), v.Upgrader)
-	}
-	if !rows.Null(11) && err == nil {
-		v.End = new(onto.End)
-		err = json.Unmarshal(rows.Bytes(11), v.End)
-	}
+	err = errors.Join(readKept(rows, 10, &v.Upgrader), readKept(rows, 11, &v.End), readKept(rows, 15, &v.Learned))
 	if err != nil {
 		return v, onto.Errorf(onto.Corrupt, "%s %s: what is kept with schema version %d cannot be read: %w", kind, name, v.Version, err).
 			WithHint("%s", RestoreRemedy)
 	}
 	return v, nil
+}
+
+// readKept reads one of our columns of JSON; NULL leaves nil.
+func readKept[T any](rows *driver.Rows, column int, to **T) error {
+	if rows.Null(column) {
+		return nil
+	}
+	*to = new(T)
+	return json.Unmarshal(rows.Bytes(column), *to)
 }
 
 // WriteTypes writes what has changed about the types, in the order of versions, since a
@@ -120,14 +123,24 @@ func writeType(w *driver.Conn, was, v *onto.SchemaVersion, newest bool) error {
 			return err
 		}
 	}
+	if v.Learned != nil && (was.Learned == nil || *was.Learned != *v.Learned) {
+		if err := keep(w, "onto_learned", v.Learned, v); err != nil {
+			return err
+		}
+	}
 	if newest && len(onto.DiffSchemas(was.Schema, v.Schema).Flags) > 0 {
 		return retune(w, v.Schema)
 	}
 	return nil
 }
 
+// kept is what a column of ours has as JSON.
+type kept interface {
+	onto.StoredUpgrader | onto.Learned | onto.End
+}
+
 // keep sets one of our columns of a version that is stored.
-func keep[T onto.StoredUpgrader | onto.End](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
+func keep[T kept](w *driver.Conn, column string, value *T, v *onto.SchemaVersion) error {
 	text, err := keptJSON(value)
 	if err != nil {
 		return err
@@ -148,9 +161,9 @@ func keep[T onto.StoredUpgrader | onto.End](w *driver.Conn, column string, value
 
 // SchemaSums is the columns of a version of a type that its checksum covers, and the checksum.
 const (
-	schemaColumns   = `type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end, onto_actor_kind, onto_actor_id, onto_comment`
+	schemaColumns   = `type_kind, type_name, schema_version_id, schema_json, schema_hash, created_at, runtime_id, reason, onto_since, onto_upgrader, onto_end, onto_actor_kind, onto_actor_id, onto_comment, onto_learned`
 	SchemaSums      = schemaColumns + `, onto_sum`
-	SchemaSumsWidth = 14
+	SchemaSumsWidth = 15
 )
 
 // schemaPlaces is the placeholders of a row.
@@ -169,14 +182,18 @@ func insertSchema(w *driver.Conn, v *onto.SchemaVersion) error {
 	if err != nil {
 		return err
 	}
+	learned, err := keptJSON(v.Learned)
+	if err != nil {
+		return err
+	}
 	args := []any{string(v.Schema.Kind), v.Schema.Name, v.Version, string(v.JSON), v.Hash,
 		codec.FormatTime(v.Created), OrNull(v.Runtime), OrNull(v.Reason), OrNull(v.Since), upgrader, end,
-		OrNull(string(v.Actor.Kind)), OrNull(v.Actor.ID), OrNull(v.Comment)}
+		OrNull(string(v.Actor.Kind)), OrNull(v.Actor.ID), OrNull(v.Comment), learned}
 	return w.Exec(`INSERT INTO schema_versions (`+SchemaSums+`) VALUES (`+schemaPlaces+`)`, append(args, SumOf(&w.Scratch, args))...)
 }
 
-// keptJSON is an upgrader or an end as it is stored, or nil for none.
-func keptJSON[T onto.StoredUpgrader | onto.End](v *T) (any, error) {
+// keptJSON is such a value as it is stored, or nil for none.
+func keptJSON[T kept](v *T) (any, error) {
 	if v == nil {
 		return nil, nil
 	}

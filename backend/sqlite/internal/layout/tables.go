@@ -90,6 +90,7 @@ CREATE TABLE IF NOT EXISTS schema_versions (
     onto_actor_kind TEXT,
     onto_actor_id TEXT,
     onto_comment TEXT,
+    onto_learned TEXT,
     onto_sum INTEGER,
     UNIQUE(type_kind, type_name, schema_version_id)
 );
@@ -175,7 +176,9 @@ CREATE TABLE IF NOT EXISTS onto_derived (
 const createLeases = `
 CREATE TABLE IF NOT EXISTS onto_leases (
     name TEXT PRIMARY KEY,
-    epoch INTEGER NOT NULL
+    epoch INTEGER NOT NULL,
+    purpose TEXT,
+    note TEXT
 );
 CREATE TABLE IF NOT EXISTS onto_lease_breaks (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -188,7 +191,9 @@ CREATE TABLE IF NOT EXISTS onto_lease_breaks (
     runtime_id TEXT,
     actor_kind TEXT,
     actor_id TEXT,
-    reason TEXT
+    reason TEXT,
+    purpose TEXT,
+    note TEXT
 );
 `
 

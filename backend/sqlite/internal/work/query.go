@@ -89,7 +89,7 @@ func Items(m *layout.Moment, q *backend.WorkQuery, push func(backend.WorkState) 
 		s := backend.WorkState{WorkItem: itemAt(r)}
 		if q.Attempts {
 			var err error
-			if s.Attempts, err = attemptsOf(m.Ctx, m.Conn, s.ID); err != nil {
+			if s.Attempts, err = attemptsOf(m.Ctx, m.Conn, s.ID, 0); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
+	"github.com/ontologia/onto/internal/attempts"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -22,7 +23,8 @@ const maxStep = 10_000
 type taking struct {
 	*Tx
 	*backend.WorkRequest
-	next time.Time
+	next  time.Time
+	given []backend.WorkState // items that were given up
 }
 
 // Dequeue takes items. With more set nothing is taken yet: so many leases have ended that
@@ -40,7 +42,7 @@ func (t *Tx) Dequeue(r *backend.WorkRequest) (taken backend.WorkTaken, more bool
 		return taken, false, err
 	}
 	err = k.upcoming()
-	taken.Next = k.next
+	taken.Next, taken.GivenUp = k.next, k.given
 	return taken, false, err
 }
 
@@ -100,7 +102,7 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 		return nil, err
 	}
 	var items []onto.WorkItem
-	for len(items) < k.Limit && len(sources) > 0 {
+	for len(items)+len(k.given) < k.Limit && len(sources) > 0 {
 		i := 0
 		for j := range sources {
 			if before(&sources[j].items[0], &sources[i].items[0]) {
@@ -108,9 +110,16 @@ func (k *taking) take() ([]onto.WorkItem, error) {
 			}
 		}
 		s := sources[i]
-		items = append(items, s.items[0])
+		item := s.items[0]
 		s.items = s.items[1:]
-		s.gave++
+		if k.Worn(&item) {
+			if err := k.giveUp(&item); err != nil {
+				return nil, err
+			}
+		} else {
+			items = append(items, item)
+			s.gave++
+		}
 		if s.gave == s.room {
 			if err := k.full(s); err != nil {
 				return nil, err
@@ -358,6 +367,29 @@ func (k *taking) start(items []onto.WorkItem) error {
 		}
 	}
 	return nil
+}
+
+// giveUp fails an item that was tried too often.
+func (k *taking) giveUp(it *onto.WorkItem) error {
+	list, err := attemptsOf(context.Background(), k.w, it.ID, it.Attempt)
+	if err != nil {
+		return err
+	}
+	var last *onto.WorkAttempt
+	if len(list) > 0 {
+		last = &list[0]
+	}
+	a := k.GiveUp(it, last, k.now)
+	it.Attempt++
+	it.Status, it.Updated, it.Error = onto.WorkFailed, k.now, a.Error
+	a.ID, a.Item, a.Number = attempts.ID(it.ID, it.Attempt), it.ID, it.Attempt
+	err = k.exec(`UPDATE work_items `+byItem+` SET status = 'failed', attempt = ?, error_message = ?, updated_at = ? WHERE work_item_id = ?`,
+		it.Attempt, layout.OrNull(it.Error), k.at, it.ID)
+	if err != nil {
+		return err
+	}
+	k.given = append(k.given, backend.WorkState{WorkItem: *it, Attempts: []onto.WorkAttempt{a}})
+	return k.addAttempt(&a)
 }
 
 // upcoming finds when more can be taken.

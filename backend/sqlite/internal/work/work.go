@@ -182,16 +182,21 @@ func (t *Tx) add(s *backend.WorkState) error {
 		return err
 	}
 	for i := range s.Attempts {
-		a := &s.Attempts[i]
-		err := t.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, retry_after, error_message, failure_class, diagnostic_json)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			attempts.ID(s.ID, a.Number), s.ID, a.Number, a.Worker, layout.OrNull(a.Run), stored(a.Started), stored(a.Finished), string(a.Status), stored(a.RetryAfter),
-			layout.OrNull(a.Error), layout.OrNull(a.Class), layout.OrNull(string(a.Diagnostic)))
-		if err != nil {
+		a := s.Attempts[i]
+		a.Item = s.ID
+		if err := t.addAttempt(&a); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// addAttempt adds an attempt at an item.
+func (t *Tx) addAttempt(a *onto.WorkAttempt) error {
+	return t.exec(`INSERT INTO work_attempts (attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, retry_after, error_message, failure_class, diagnostic_json)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		attempts.ID(a.Item, a.Number), a.Item, a.Number, a.Worker, layout.OrNull(a.Run), stored(a.Started), stored(a.Finished), string(a.Status), stored(a.RetryAfter),
+		layout.OrNull(a.Error), layout.OrNull(a.Class), layout.OrNull(string(a.Diagnostic)))
 }
 
 // insert adds an item, unless its key exists, and returns how many it has added.
@@ -265,11 +270,11 @@ func Runs(m *layout.Moment) ([]onto.WorkRun, error) {
 	})
 }
 
-// attemptsOf reads the attempts of an item, oldest first.
-func attemptsOf(ctx context.Context, c *driver.Conn, item string) ([]onto.WorkAttempt, error) {
+// attemptsOf reads the attempts of an item from a number on, oldest first.
+func attemptsOf(ctx context.Context, c *driver.Conn, item string, from int) ([]onto.WorkAttempt, error) {
 	const sql = `SELECT attempt_id, work_item_id, attempt_no, worker, run_id, started_at, finished_at, status, retry_after, error_message, failure_class, diagnostic_json
-		FROM work_attempts ` + ofItem + ` WHERE work_item_id = ? ORDER BY attempt_no`
-	return driver.List(ctx, c, sql, []any{item}, func(r *driver.Rows) (onto.WorkAttempt, error) {
+		FROM work_attempts ` + ofItem + ` WHERE work_item_id = ? AND attempt_no >= ? ORDER BY attempt_no`
+	return driver.List(ctx, c, sql, []any{item, from}, func(r *driver.Rows) (onto.WorkAttempt, error) {
 		return onto.WorkAttempt{
 			ID: r.Text(0), Item: r.Text(1), Number: layout.CountAt(r, 2), Worker: r.Text(3), Run: r.Text(4), Started: layout.TimeAt(r, 5), Finished: layout.TimeAt(r, 6),
 			Status: onto.AttemptStatus(r.Text(7)), RetryAfter: layout.TimeAt(r, 8), Error: r.Text(9), Class: r.Text(10), Diagnostic: r.Bytes(11),

@@ -42,12 +42,17 @@ func blame(ctx context.Context, c *session.Session, t session.Thing, asStored bo
 		if err != nil {
 			return err
 		}
-		fields, err := viewOf(s, onto.Point{}, asStored).Blame(ctx, id)
+		view := viewOf(s, onto.Point{}, asStored)
+		fields, err := view.Blame(ctx, id)
+		if err != nil {
+			return err
+		}
+		schema, err := view.Type(id.Type)
 		if err != nil {
 			return err
 		}
 		out := terminal.Rows(c.Printer, slices.Concat(
-			terminal.WholeColumns("field"), terminal.Columns("value"), terminal.WholeColumns("commit", "time"), terminal.Columns("actor", "comment")), document.NewBlame, blameCells)
+			terminal.WholeColumns("field"), terminal.Columns("value"), terminal.WholeColumns("commit", "time"), terminal.Columns("actor", "comment")), document.NewBlame, func(b onto.Blame) ([]string, error) { return blameCells(schema, b), nil })
 		for _, b := range fields {
 			if err := out.Add(b); err != nil {
 				return err
@@ -57,11 +62,12 @@ func blame(ctx context.Context, c *session.Session, t session.Thing, asStored bo
 	})
 }
 
-func blameCells(b onto.Blame) ([]string, error) {
-	cells := slices.Concat([]string{b.Field, terminal.Cell(b.Value)}, when(b.Commit), who(b.Commit))
+func blameCells(schema onto.Schema, b onto.Blame) []string {
+	f, _ := schema.Field(b.Field)
+	cells := slices.Concat([]string{b.Field, terminal.FieldCell(f.Type, b.Value)}, when(b.Commit), who(b.Commit))
 	if b.Migration != nil {
 		last := &cells[len(cells)-1]
 		*last = strings.TrimSpace(fmt.Sprintf("%s (made by the migration to version %d)", *last, b.Migration.Version))
 	}
-	return cells, nil
+	return cells
 }

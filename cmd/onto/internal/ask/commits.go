@@ -49,9 +49,6 @@ type. --last counts what is left then; --limit is the same.`,
 			if f.last < 0 || f.last == 0 && (cmd.Flags().Changed("last") || cmd.Flags().Changed("limit")) {
 				return onto.Errorf(onto.Invalid, "--last %d is too small", f.last).WithHint("leave it out to get everything")
 			}
-			if cmd.Flags().Changed("correlation") && f.correlation == "" {
-				return onto.Errorf(onto.Invalid, "--correlation is empty").WithHint("give a correlation id, or leave the flag out")
-			}
 			return listCommits(cmd.Context(), c, &f)
 		},
 	}

@@ -96,7 +96,7 @@ func queryFacts(c *session.Session, cmd *cobra.Command, q *queryFlags, name stri
 			n, err := facts.Count(ctx)
 			return count(c, n, err, a.format)
 		}
-		return listFacts(ctx, c, facts, a)
+		return listFacts(ctx, c, shape.schema, facts, a)
 	})
 }
 
@@ -131,9 +131,9 @@ func (q *queryFlags) times() (func(store.View, string) store.Facts, error) {
 	}, err
 }
 
-// listFacts prints facts: all, or a page of them.
-func listFacts(ctx context.Context, c *session.Session, facts store.Facts, a asked) error {
-	out := terminal.Facts(c.Printer, a.format)
+// listFacts prints facts of a type: all, or a page of them.
+func listFacts(ctx context.Context, c *session.Session, typ onto.Schema, facts store.Facts, a asked) error {
+	out := terminal.Facts(c.Printer, a.format, typ)
 	if a.end != nil {
 		out.Paged(a.end)
 	}

@@ -217,8 +217,18 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 func schemaCells(v onto.SchemaVersion) ([]string, error) {
 	return []string{
 		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
-		v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), document.UpgraderText(v.Upgrader), endCell(v.End),
+		v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), upgraderCell(&v), endCell(v.End),
 	}, nil
+}
+
+// upgraderCell says how fields became those of a version, and who has given the upgrader
+// later.
+func upgraderCell(v *onto.SchemaVersion) string {
+	text := document.UpgraderText(v.Upgrader)
+	if l := v.Learned; l != nil {
+		text += ", given " + terminal.Time(l.Time) + whoAndWhy(l.Actor, l.Comment)
+	}
+	return text
 }
 
 // endCell says how a type has ended, on whose behalf and why, and the same of its purge.

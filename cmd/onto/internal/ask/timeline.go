@@ -53,14 +53,15 @@ func timeline(c *session.Session, cmd *cobra.Command, q *queryFlags, args []stri
 	}
 	ctx := cmd.Context()
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
-		if _, err := newShape(a.view(s), onto.KindFact, typ, false); err != nil {
+		shape, err := newShape(a.view(s), onto.KindFact, typ, false)
+		if err != nil {
 			return err
 		}
 		facts := ask(a.view(s), typ).About(subject).Attribute(args[2:]...)
 		if gaps {
 			facts = facts.Gaps()
 		}
-		out := terminal.Timeline(c.Printer, a.format, typ)
+		out := terminal.Timeline(c.Printer, a.format, shape.schema)
 		if err := session.Each(facts.Timeline(ctx), out.Add); err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func (d *doctor) run(ctx context.Context) error {
 			return err
 		}
 	}
-	opts := &upkeep.Options{Quick: d.quick, SessionTTL: cfg.Milliseconds("session_ttl_ms")}
+	opts := &upkeep.Options{Quick: d.quick, SessionTTL: cfg.Duration("session_ttl_ms")}
 	if err := d.examine(ctx, b, opts, found); err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func OpenLake(ctx context.Context, b bucket.Bucket, set *place.LakeSettings) (ba
 
 func lakeOptions(set *place.LakeSettings) *lake.Options {
 	return &lake.Options{
-		MustExist: set.MustExist, Target: set.Target, Location: set.Location, Runtime: set.Runtime, Patience: set.Patience, LockTimeout: set.LockTimeout,
+		MustExist: set.MustExist, Target: set.Target, Location: set.Location, Runtime: set.Runtime, Patience: set.Patience, LockTimeout: set.LockTimeout, MigrationWait: set.MigrationWait,
 		CacheDir: set.CacheDir, CacheBytes: set.CacheBytes, Memory: set.Memory,
 	}
 }

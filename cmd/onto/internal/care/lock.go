@@ -31,7 +31,8 @@ func lockShowCommand(c *session.Session) *cobra.Command {
 		Short: "List who holds which lease",
 		Long: `List the leases that were taken and not released. One that has run out stays
 its holder's until somebody takes it. Who holds ` + onto.WriteLease + ` keeps everybody
-else from committing. With --breaks, list those that were ended by force.`,
+else from committing. A migration and a drop tell in a note how far they are. With
+--breaks, list those that were ended by force.`,
 		Example: `  onto lock show
   onto lock show --breaks --json`,
 		Args: session.ArgCount(0),
@@ -83,10 +84,10 @@ func showLeases(ctx context.Context, c *session.Session) error {
 			}
 			return "held"
 		}
-		out := terminal.Rows(c.Printer, terminal.WholeColumns("name", "owner", "epoch", "acquired", "expires", "state"),
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("name", "owner", "epoch", "acquired", "expires", "state", "note"),
 			func(l onto.Lease) document.Lease { return document.NewLease(l, state(l)) },
 			func(l onto.Lease) ([]string, error) {
-				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), terminal.Time(l.Acquired), terminal.Time(l.Expires), state(l)}, nil
+				return []string{l.Name, l.Owner, strconv.FormatInt(l.Epoch, 10), terminal.Time(l.Acquired), terminal.Time(l.Expires), state(l), l.Status()}, nil
 			})
 		for _, l := range leases {
 			if err := out.Add(l); err != nil {
@@ -172,7 +173,11 @@ func refuseRelease(ctx context.Context, s *store.Store, name string) error {
 		if name != onto.WriteLease {
 			command = slices.Insert(command, 2, "--name", name)
 		}
-		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, terminal.Time(l.Expires)).
+		until := terminal.Time(l.Expires)
+		if status := l.Status(); status != "" {
+			until += ": " + status
+		}
+		return onto.Errorf(onto.Refused, "the lease %s is held by %s until %s", l.Name, l.Owner, until).
 			WithHint("make sure that it has stopped, then end the lease").WithCommand(command...)
 	}
 	return refusal.NotHeld(name)

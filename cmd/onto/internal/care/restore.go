@@ -96,8 +96,8 @@ func restore(cmd *cobra.Command, c *session.Session, file string, by *session.By
 	c.Writes.Store(true)
 	restored, err := sqlite.Restore(ctx, file, loc.Path, &sqlite.RestoreOptions{
 		Owner:       fmt.Sprintf("onto-restore-%d", os.Getpid()),
-		LockTimeout: cfg.Milliseconds("lock_timeout_ms"),
-		LeaseTTL:    cfg.Milliseconds("lease_ttl_ms"),
+		LockTimeout: cfg.Duration("lock_timeout_ms"),
+		LeaseTTL:    cfg.Duration("lease_ttl_ms"),
 		Progress:    progress,
 		Actor:       actor,
 		Comment:     by.Comment,

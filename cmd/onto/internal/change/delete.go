@@ -18,7 +18,7 @@ func Delete(c *session.Session) *cobra.Command {
 moments still show it, and log tells who deleted it. Facts are not deleted, but
 retracted or revoked: onto fact --help
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto delete Customer c1 --actor operator:ana --comment "asked to leave"
   onto delete Subscription c1 p1
   onto delete Employment ada acme --instance 2026`,
@@ -26,6 +26,7 @@ It prints the commit id, or says that nothing changed.`,
 	cmd.Use = "delete TYPE KEY | TYPE LEFT RIGHT [INSTANCE]"
 	cmd.ValidArgsFunction = session.CompleteType(c, onto.KindEntity, onto.KindRelation)
 	w.Register(cmd)
+	w.RegisterDryRun(cmd)
 	return cmd
 }
 
@@ -34,7 +35,7 @@ func deleteThing(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, 
 	if err != nil {
 		return err
 	}
-	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), w, d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		id, err := t.Identity(s)
 		if err == nil && id.Kind == onto.KindFact {
 			err = onto.Errorf(onto.Invalid, "%s is a fact, delete is for entities and relations", id).

@@ -62,7 +62,7 @@ With --id the fact can be asserted again without a change; an id that is known w
 another value or time is refused. Without --id one is made, and told on stderr as part
 of the reference to the fact; with --json it is among the facts.
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto fact assert Contract ada employer '"Acme"' --from 2026-01-01
   onto fact assert Contract ada salary 4000 --from 2026-01-01 --until 2026-07-01 --id contract-7
   onto fact assert Contract ada salary 4500 --from 2026-07-01 --kind raise --actor operator:ana
@@ -77,6 +77,7 @@ It prints the commit id, or says that nothing changed.`,
 	flags.StringVar(&f.id, "id", "", "the `ID` of the fact, which tells it from others on the attribute (default made up)")
 	flags.StringVar(&f.kind, "kind", "", "your `WORD` for what has happened, such as accepted")
 	f.Register(cmd)
+	f.RegisterDryRun(cmd)
 	return cmd
 }
 
@@ -107,7 +108,7 @@ func assert(c *session.Session, cmd *cobra.Command, f *assertFlags, args []strin
 	case fact.ID == "":
 		fact.ID = uuid.V7()
 	}
-	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), &f.WriteFlags, d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		return d.Assert(fact), session.IsFactType(s, fact.Type)
 	})
 }
@@ -144,13 +145,14 @@ func retractCommand(c *session.Session) *cobra.Command {
 for no time at all. Earlier moments still show them. What was right and has ended is
 not retracted, but revoked. To undo a retraction, revert its commit.
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto fact retract Contract/ada/salary/f1 --comment "misread the scan"
   onto fact retract Contract/ada/salary/f1 Contract/ada/salary/f2 --actor operator:ana`,
 		Args: session.ArgsFrom(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return retract(c, cmd, &w, args) },
 	}
 	w.Register(cmd)
+	w.RegisterDryRun(cmd)
 	return cmd
 }
 
@@ -167,7 +169,7 @@ func retract(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, refs
 		}
 		facts = append(facts, id)
 	}
-	return c.Commit(cmd.Context(), d, func(_ *store.Store, d onto.Draft) (onto.Draft, error) { return d.Retract(facts...), nil })
+	return c.Commit(cmd.Context(), w, d, func(_ *store.Store, d onto.Draft) (onto.Draft, error) { return d.Retract(facts...), nil })
 }
 
 func revokeCommand(c *session.Session) *cobra.Command {
@@ -179,7 +181,7 @@ func revokeCommand(c *session.Session) *cobra.Command {
 		Long: `Revoke ends a fact: it held before --at, and does not from then on. It never makes a
 fact hold longer. What never held is not revoked, but retracted.
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto fact revoke Contract/ada/salary/f1 --at 2026-09-01 --comment "she left"
   onto fact revoke Contract/ada/employer/f2 --at 2026-09-01T12:00:00Z --note '{"letter":"L-7"}'`,
 		Args: session.ArgCount(1),
@@ -188,6 +190,7 @@ It prints the commit id, or says that nothing changed.`,
 	cmd.Flags().StringVar(&at, "at", "", "the `TIME` before which it held: a date or a time, in UTC unless it says otherwise")
 	cmd.Flags().StringVar(&note, "note", "", "why, or by whom, as `JSON`; kept with the fact")
 	w.Register(cmd)
+	w.RegisterDryRun(cmd)
 	return cmd
 }
 
@@ -213,5 +216,5 @@ func revoke(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, ref, 
 			return err
 		}
 	}
-	return c.Commit(cmd.Context(), d, func(_ *store.Store, d onto.Draft) (onto.Draft, error) { return d.Revoke(id, end, why), nil })
+	return c.Commit(cmd.Context(), w, d, func(_ *store.Store, d onto.Draft) (onto.Draft, error) { return d.Revoke(id, end, why), nil })
 }

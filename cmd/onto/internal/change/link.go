@@ -22,9 +22,10 @@ func Link(c *session.Session) *cobra.Command {
 		Long: `Link makes a relation between the entities with keys LEFT and RIGHT look as
 given. A relation that exists is replaced as a whole. Where a type allows
 several relations between the same two, --instance tells them apart. The two
-entities need not exist; onto doctor reports those that do not.
+entities need not exist; a warning names those that do not, and onto doctor reports
+them.
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto link Subscription c1 p1 '{"seats":3}'
   onto link Employment ada acme '{"role":"engineer"}' --instance 2026`,
 		Args:              session.ArgCount(3, 4),
@@ -32,6 +33,7 @@ It prints the commit id, or says that nothing changed.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return link(c, cmd, &w, args, t.Instance) },
 	}
 	w.Register(cmd)
+	w.RegisterDryRun(cmd)
 	t.Register(cmd)
 	return cmd
 }
@@ -52,7 +54,7 @@ func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []
 	if fields != nil {
 		relation.Fields = fields
 	}
-	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), w, d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		schema, err := s.Type(args[0])
 		switch {
 		case err != nil: // the commit tells
@@ -64,6 +66,8 @@ func link(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []
 		case schema.InstanceKey != "" && instance == "" && !hasField(fields, schema.InstanceKey):
 			return d, session.MissingInstance(onto.RelationID(args[0], args[1], args[2]), schema)
 		}
+		end := onto.RelationID(args[0], args[1], args[2]).WithInstance(instance)
+		w.Relation = &end
 		return d.Ensure(relation), nil
 	})
 }

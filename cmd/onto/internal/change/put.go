@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/store"
 )
 
@@ -29,18 +28,20 @@ the commit. A field that is null is removed if it is optional, and otherwise get
 its default. An entity that does not exist is made, if its required fields are
 given.
 
-It prints the commit id, or says that nothing changed.`,
+It prints the commit id, or says that nothing changed.` + session.DryRunHelp,
 		Example: `  onto put Customer '{"id":"c1","name":"Ada","tier":"Silver"}'
   onto put Customer '{"id":"c2","name":"Grace","tier":"Gold","since":"2026-02-10T12:34:56Z"}'
   onto put Customer --merge '{"id":"c2","tier":"Silver","since":null}'
   onto put Customer - --actor daemon:crm --comment "nightly sync" < customers.jsonl
-  onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7`,
+  onto put Product '{"sku":"p1","title":"Lamp"}' --expect-head 41 --idempotency-key order-7
+  onto put Customer --merge '{"id":"c2","tier":"Gold"}' --dry-run`,
 		Args:              session.ArgsFrom(2),
 		ValidArgsFunction: session.CompleteType(c, onto.KindEntity),
 		RunE:              func(cmd *cobra.Command, args []string) error { return put(c, cmd, &w, args, merge) },
 	}
 	cmd.Flags().BoolVar(&merge, "merge", false, "keep the fields that are not given")
 	w.Register(cmd)
+	w.RegisterDryRun(cmd)
 	return cmd
 }
 
@@ -60,9 +61,9 @@ func put(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, args []s
 	defer in.stop()
 	p := putting{args[0], merge, in}
 	if in.more {
-		return p.stream(cmd.Context(), c, d)
+		return p.stream(cmd.Context(), c, w, d)
 	}
-	return c.Commit(cmd.Context(), d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
+	return c.Commit(cmd.Context(), w, d, func(s *store.Store, d onto.Draft) (onto.Draft, error) {
 		if err := p.check(s); err != nil {
 			return d, err
 		}
@@ -102,31 +103,23 @@ func (p *putting) check(s *store.Store) error {
 }
 
 // stream commits more objects than one draft may have, as one commit.
-func (p *putting) stream(ctx context.Context, c *session.Session, d onto.Draft) error {
-	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
-		if err := p.check(s); err != nil {
-			return err
-		}
-		where := "" // the object that the store has and that it may refuse
-		result, err := s.CommitStream(ctx, d, func(yield func(any, error) bool) {
-			for o, err := range p.in.all() {
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				where = o.where
-				if !yield(onto.Intent{Op: onto.Put, Value: p.entity(o.text), Merge: p.merge}, nil) {
-					return
-				}
-				where = ""
+func (p *putting) stream(ctx context.Context, c *session.Session, w *session.WriteFlags, d onto.Draft) error {
+	where := "" // the object that the store has and that it may refuse
+	err := c.CommitStream(ctx, w, d, func(s *store.Store, d onto.Draft) (onto.Draft, error) { return d, p.check(s) }, func(yield func(any, error) bool) {
+		for o, err := range p.in.all() {
+			if err != nil {
+				yield(nil, err)
+				return
 			}
-		})
-		if code := onto.CodeOf(err); where != "" && (code == onto.Invalid || code == onto.TooLarge) {
-			return onto.Errorf(code, "%s: %w", where, err)
+			where = o.where
+			if !yield(onto.Intent{Op: onto.Put, Value: p.entity(o.text), Merge: p.merge}, nil) {
+				return
+			}
+			where = ""
 		}
-		if err != nil {
-			return err
-		}
-		return c.PrintCommitted(d, result)
 	})
+	if code := onto.CodeOf(err); where != "" && (code == onto.Invalid || code == onto.TooLarge) {
+		return onto.Errorf(code, "%s: %w", where, err)
+	}
+	return err
 }

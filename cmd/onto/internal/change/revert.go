@@ -1,6 +1,7 @@
 package change
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -105,11 +106,12 @@ func revert(c *session.Session, cmd *cobra.Command, w *session.WriteFlags, f *re
 			return applyRevert(ctx, c, s, d, r)
 		}
 		plan, err := s.PlanRevert(ctx, r)
-		if err == nil {
-			err = checkPlannedHead(d, plan.Head)
-		}
 		if err != nil {
 			return err
+		}
+		d.IdempotencyKey = "" // which is about what is reverted as well
+		if conditions, err := s.PlanCommit(ctx, d); err != nil || conditions.Err != nil {
+			return cmp.Or(err, conditions.Err)
 		}
 		if c.JSON {
 			return revertDocument(c, plan, f.target(r))
@@ -135,16 +137,6 @@ func migratedBy(ctx context.Context, s *store.Store, commit int64) (string, erro
 		}
 	}
 	return "", err
-}
-
-// checkPlannedHead checks a plan against the head that the draft expects.
-func checkPlannedHead(d onto.Draft, head int64) error {
-	for _, e := range d.Expectations() {
-		if e.Head && e.Commit != head {
-			return onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", e.Commit, head)
-		}
-	}
-	return nil
 }
 
 // aim is a flag that says what to revert.
@@ -197,8 +189,6 @@ func (f *revertFlags) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case a.when != "":
 		return f.readMoment(cmd)
-	case a.flag == "correlation" && f.correlation == "":
-		return onto.Errorf(onto.Invalid, "--correlation is empty").WithHint("give a correlation id")
 	case a.flag == "commit" && f.commit < 1:
 		return onto.Errorf(onto.NotFound, "commit %d does not exist: ids start at 1", f.commit)
 	}

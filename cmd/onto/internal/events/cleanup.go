@@ -65,14 +65,14 @@ func cleanup(c *session.Session, cmd *cobra.Command, f *cleanupFlags) error {
 		return err
 	}
 	clean := &backend.Cleaning{Unhandled: f.unhandled, Forget: f.forget, Apply: f.apply}
-	kept := cfg.Milliseconds("event_retention_ms")
+	kept := cfg.Duration("event_retention_ms")
 	if f.before == "" && kept == 0 {
 		return onto.Errorf(onto.Invalid, "--before is missing, and the setting event_retention_ms keeps all events").
 			WithHint("say which events are old").WithCommand("events", "cleanup", "--before", "7d")
 	}
 	before := func(today time.Time) (time.Time, error) { return today.Add(-kept), nil }
 	if f.before != "" {
-		before = func(today time.Time) (time.Time, error) { return parseBefore(f.before, today) }
+		before = func(today time.Time) (time.Time, error) { return session.ParseBefore(f.before, today) }
 	}
 	if _, err := before(time.Now()); err != nil {
 		return err

@@ -62,7 +62,7 @@ func emit(c *session.Session, cmd *cobra.Command, f *emitFlags) error {
 	e := onto.Emission{Type: f.typ, Priority: &f.priority, OrderingKey: f.key, Cause: session.Cause()}
 	var err error
 	if f.delay != "" {
-		if e.Delay, err = parseSpan("delay", f.delay); err != nil {
+		if e.Delay, err = session.ParseLength("delay", f.delay); err != nil {
 			return err
 		}
 	}

@@ -80,16 +80,16 @@ func (s *scope) with(c *session.Session, cmd *cobra.Command, how place.Access, f
 func options(cfg place.Settings, namespace string) *bus.Options {
 	return &bus.Options{
 		Namespace:   namespace,
-		ClaimLease:  cfg.Milliseconds("event_claim_lease_ms"),
+		ClaimLease:  cfg.Duration("event_claim_lease_ms"),
 		ClaimLimit:  int(cfg.Number("event_claim_limit")),
 		MaxPerPass:  int(cfg.Number("max_events_per_iteration")),
 		MaxAttempts: int(cfg.Number("event_max_attempts")),
-		BackoffBase: cfg.Milliseconds("event_backoff_base_ms"),
-		BackoffMax:  cfg.Milliseconds("event_backoff_max_ms"),
-		Poll:        cfg.Milliseconds("event_poll_interval_ms"),
-		Retention:   cfg.Milliseconds("event_retention_ms"),
-		Heartbeat:   cfg.Milliseconds("session_heartbeat_interval_ms"),
-		SessionTTL:  cfg.Milliseconds("session_ttl_ms"),
+		BackoffBase: cfg.Duration("event_backoff_base_ms"),
+		BackoffMax:  cfg.Duration("event_backoff_max_ms"),
+		Poll:        cfg.Duration("event_poll_interval_ms"),
+		Retention:   cfg.Duration("event_retention_ms"),
+		Heartbeat:   cfg.Duration("session_heartbeat_interval_ms"),
+		SessionTTL:  cfg.Duration("session_ttl_ms"),
 		Log:         slog.New(slog.DiscardHandler),
 	}
 }

@@ -72,7 +72,7 @@ func follow(ctx context.Context, c *session.Session, f *followFlags) error {
 		if err != nil {
 			return err
 		}
-		opts.Poll = cfg.Milliseconds("event_poll_interval_ms")
+		opts.Poll = cfg.Duration("event_poll_interval_ms")
 		err = session.Each(s.FollowWith(ctx, f.name, opts), func(commit onto.Commit) error { return printFollowed(c, commit) })
 		if errors.Is(err, context.Canceled) {
 			return nil // that is how it ends

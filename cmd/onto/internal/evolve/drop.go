@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -91,7 +92,11 @@ func dropType(c *session.Session, cmd *cobra.Command, f *dropFlags) error {
 		return c.Document(doc)
 	}
 	for _, t := range plan.Types {
-		c.Say("dropped %s %s", t.Kind, t.Name)
+		gone := ""
+		if f.newerHead {
+			gone = fmt.Sprintf(": %s of %s", terminal.Count(t.Live, "thing", "things"), terminal.Count(t.Versions, "version", "versions"))
+		}
+		c.Say("dropped %s %s%s", t.Kind, t.Name, gone)
 	}
 	if !res.Changed() {
 		c.SayNoCommit(opts.Draft, "no commit was needed")

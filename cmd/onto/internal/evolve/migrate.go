@@ -27,6 +27,7 @@ type migrateFlags struct {
 // applyFlags is what it takes to apply a plan.
 type applyFlags struct {
 	apply, force bool
+	newerHead    bool
 	token        string
 	session.WriteFlags
 }
@@ -35,6 +36,7 @@ func (f *applyFlags) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.apply, "apply", false, "do it; needs --token")
 	flags.StringVar(&f.token, "token", "", "the `TOKEN` of the plan that was looked at")
+	flags.BoolVar(&f.newerHead, "newer-head", false, "with --token: also if there were commits since it was planned, and tell how much was done")
 	f.RegisterOrigin(cmd)
 }
 
@@ -46,6 +48,8 @@ func (f *applyFlags) check() error {
 			WithHint("run it without --apply, look at the plan, and give its token with --token")
 	case !f.apply && (f.token != "" || f.force):
 		return onto.Errorf(onto.Invalid, "--token and --force go with --apply").WithHint("add --apply to do it")
+	case f.newerHead && (!f.apply || f.token == ""):
+		return onto.Errorf(onto.Invalid, "--newer-head goes with --apply and --token").WithHint("give the token of the plan that was looked at")
 	case f.token != "" && f.force:
 		return onto.Errorf(onto.Invalid, "--token and --force contradict each other").WithHint("give one of them")
 	}
@@ -59,11 +63,15 @@ func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.S
 		return nil, nil, err
 	}
 	progress, done := c.Progress(what)
-	opts := &store.ApplyOptions{
-		Token: f.token, Force: f.force, Draft: draft, Runtime: c.Runtime, Progress: progress, LeaseTTL: cfg.Milliseconds("lease_ttl_ms"),
-	}
+	opts := &store.ApplyOptions{Token: f.token, Force: f.force, NewerHead: f.newerHead, Draft: draft, Runtime: c.Runtime, Progress: progress}
+	wait := ""
 	if c.Place().IsLake() {
-		opts.LeaseTTL, opts.Wait = cfg.Milliseconds("s3_lease_ttl_ms"), cfg.Milliseconds("s3_lock_timeout_ms")
+		opts.LeaseTTL, wait = cfg.Duration("s3_lease_ttl_ms"), "s3_lock_timeout_ms"
+	} else {
+		opts.LeaseTTL, wait = cfg.Duration("lease_ttl_ms"), "lock_timeout_ms"
+	}
+	if cfg.Given(wait) { // otherwise it is store.DefaultMigrationWait, which is longer than what other writes wait
+		opts.Wait = cfg.Duration(wait)
 	}
 	return opts, done, nil
 }
@@ -77,8 +85,11 @@ func Migrate(c *session.Session) *cobra.Command {
 		Long: `Migrate brings the stored types to those of a schema file. Without --apply it
 only shows the plan: what differs, how many things are written anew, which steps
 need an upgrader, and a token. With --apply and that token it does it, if plan
-and head are still the same: all types or none, in one commit. Types that the
-file does not have stay as they are. Folds of the file are left to init.
+and head are still the same: all types or none, in one commit. Where programs
+write all the time, --newer-head accepts the token for a newer head: the types
+change as in the plan, and how much there is to write anew may be another number.
+Types that the file does not have stay as they are. Folds of the file are left to
+init.
 
 A new optional field, or a wider type, changes the schema only, also inside objects and
 lists. A new field with a default fills it in. Where what is inside was not declared, each
@@ -95,7 +106,8 @@ An upgraders file is YAML like this:
   Client:
     renamed_from: Company
 
-While a migration runs, others can read but not write. Afterwards, programs that
+While a migration runs, others can read but not write: their commits wait for it
+up to migration_wait_ms, and lock show tells how far it is. Afterwards, programs that
 were started with the old types go on if the change is compatible: new fields that
 are optional or have a default, required fields that become optional, wider types,
 and no upgrader. They read what they know, and what they write keeps the fields
@@ -103,7 +115,8 @@ that they do not know. After any other change their typed reads and writes fail
 with schema_outdated and what has changed; reads by name go on with the new types.`,
 		Example: `  onto migrate --schema schema.yaml
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
-  onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN`,
+  onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN
+  onto migrate --schema schema.yaml --apply --token TOKEN --newer-head`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return migrate(c, cmd, &f) },
 	}
@@ -151,7 +164,7 @@ func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
 	if err != nil {
 		return err
 	}
-	return printMigrated(c, opts.Draft, res, plan)
+	return printMigrated(c, f.newerHead, opts.Draft, res, plan)
 }
 
 func readMigration(ctx context.Context, c *session.Session, f *migrateFlags) (*store.Migration, error) {
@@ -273,8 +286,8 @@ func sayNewer(c *session.Session, plan *store.MigrationPlan) {
 
 func versions(from, to int) string { return fmt.Sprintf("version %d → %d", from, to) }
 
-// printMigrated tells what a migration did.
-func printMigrated(c *session.Session, d onto.Draft, res onto.Result, plan *store.MigrationPlan) error {
+// printMigrated tells what a migration did, with counts if it was planned for other ones.
+func printMigrated(c *session.Session, counts bool, d onto.Draft, res onto.Result, plan *store.MigrationPlan) error {
 	if c.JSON {
 		doc := document.NewMigrated(res, plan)
 		doc.Emitted = document.Emitted(d, res)
@@ -287,7 +300,11 @@ func printMigrated(c *session.Session, d onto.Draft, res onto.Result, plan *stor
 		return nil
 	}
 	for _, t := range plan.Types {
-		c.Say("%s %s is at version %d", t.Kind, t.Name, t.To)
+		written := ""
+		if counts && t.Rewrite {
+			written = ": " + terminal.Count(t.Live, "thing was", "things were") + " written anew"
+		}
+		c.Say("%s %s is at version %d%s", t.Kind, t.Name, t.To, written)
 	}
 	if !res.Changed() {
 		c.SayNoCommit(d, "no commit was needed")

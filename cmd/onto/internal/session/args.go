@@ -77,6 +77,19 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return onto.Errorf(onto.Invalid, "%s", err).WithHint("see the flags").WithCommand(helpOf(cmd)...)
 }
 
+// mayBeEmpty marks flags for AllowEmpty.
+const mayBeEmpty = "onto_may_be_empty"
+
+// AllowEmpty says that an empty text in some flags of a command is the same as none.
+func AllowEmpty(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = cmd.Flags().SetAnnotation(name, mayBeEmpty, []string{"true"}) // the flag exists
+	}
+}
+
+// MayBeEmpty reports whether an empty text in a flag is the same as none.
+func MayBeEmpty(f *pflag.Flag) bool { return f.Annotations[mayBeEmpty] != nil }
+
 // flagNames is the names of the flags that a command shows.
 func flagNames(cmd *cobra.Command) []string {
 	var names []string

@@ -122,25 +122,6 @@ func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store
 	return c.withBackend(ctx, how, b, cfg, f)
 }
 
-// WithQueue opens the store that keeps the work queue, runs f and closes the store. Hints
-// are about that store from then on.
-func (c *Session) WithQueue(ctx context.Context, how place.Access, f func(*store.Store) error) error {
-	cfg, err := c.Configure()
-	if err != nil {
-		return err
-	}
-	loc, err := cfg.QueueLocation()
-	if err != nil {
-		return err
-	}
-	c.here = &loc
-	b, err := c.OpenAt(ctx, how, loc, cfg)
-	if err != nil {
-		return err
-	}
-	return c.withBackend(ctx, how, b, cfg, f)
-}
-
 func (c *Session) withBackend(ctx context.Context, how place.Access, b backend.Backend, cfg place.Settings, f func(*store.Store) error) error {
 	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg))
 	if err != nil {

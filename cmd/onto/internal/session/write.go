@@ -19,8 +19,11 @@ import (
 type WriteFlags struct {
 	meta, emit                  []string
 	actor, comment, correlation string
-	idempotencyKey              string
-	expectHead                  int64
+	signature, idempotencyKey   string
+	causation, expectHead       int64
+	dryRun                      bool
+
+	Relation *onto.Identity // that the verb puts, whose ends may be missing; nil for none
 }
 
 // Register adds the flags.
@@ -35,8 +38,16 @@ func (w *WriteFlags) RegisterOrigin(cmd *cobra.Command) {
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people")
+	AllowEmpty(cmd, "comment")
 	flags.StringVar(&w.correlation, "correlation", "", "the `ID` of commits that belong together")
+	w.registerCause(cmd)
 	w.registerEmit(cmd)
+}
+
+// registerCause is the flags that name what a commit follows from, and its signature.
+func (w *WriteFlags) registerCause(cmd *cobra.Command) {
+	cmd.Flags().Int64Var(&w.causation, "causation", 0, "the `ID` of the commit that led to this one")
+	cmd.Flags().StringVar(&w.signature, "signature", "", "the `REF` of a signature that is kept elsewhere")
 }
 
 // registerSafety is the flags that make a commit safe to repeat, or conditional.
@@ -51,6 +62,8 @@ func (w *WriteFlags) RegisterRevert(cmd *cobra.Command) {
 	flags.StringArrayVar(&w.meta, "meta", nil, "metadata of the commit, as `K=V`; may be repeated")
 	flags.StringVar(&w.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	flags.StringVar(&w.comment, "comment", "", "why, a `TEXT` for people (default says what was reverted)")
+	AllowEmpty(cmd, "comment")
+	w.registerCause(cmd)
 	w.registerEmit(cmd)
 	w.registerSafety(cmd)
 }
@@ -65,6 +78,7 @@ type ByFlags struct {
 func (b *ByFlags) Register(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&b.actor, "actor", "", "on whose behalf, as `KIND:ID` with operator, component, daemon or remote (default: the setting actor)")
 	cmd.Flags().StringVar(&b.Comment, "comment", "", "why, a `TEXT` for people")
+	AllowEmpty(cmd, "comment")
 }
 
 // Actor is on whose behalf the verb writes.
@@ -74,11 +88,14 @@ func (b *ByFlags) Actor(c *Session, cmd *cobra.Command) (onto.Actor, error) {
 
 // Draft is a draft with everything but its contents.
 func (w *WriteFlags) Draft(c *Session, cmd *cobra.Command) (onto.Draft, error) {
-	d := onto.Draft{Comment: w.comment, Correlation: w.correlation, IdempotencyKey: w.idempotencyKey}
+	d := onto.Draft{Comment: w.comment, Causation: w.causation, Correlation: w.correlation, Signature: w.signature, IdempotencyKey: w.idempotencyKey}
 	changed := cmd.Flags().Changed
 	err := NotNegative("expect-head", w.expectHead)
 	if err != nil {
 		return d, err
+	}
+	if changed("causation") && w.causation < 1 {
+		return d, onto.Errorf(onto.Invalid, "--causation %d is no commit", w.causation).WithHint("commit ids start at 1; leave it out if no commit led to this one")
 	}
 	if changed("expect-head") {
 		d = d.ExpectHead(w.expectHead)
@@ -131,26 +148,47 @@ func ParseMeta(pairs []string) (map[string]any, error) {
 	return meta, nil
 }
 
-// Commit opens the store, lets build add to the draft, commits it and prints
-// the result.
-func (c *Session) Commit(ctx context.Context, d onto.Draft, build func(*store.Store, onto.Draft) (onto.Draft, error)) error {
+// builder adds to a draft what a verb wants of a store.
+type builder = func(*store.Store, onto.Draft) (onto.Draft, error)
+
+// Commit opens the store, lets build add to the draft, commits it and prints the result;
+// with --dry-run it plans the commit.
+func (c *Session) Commit(ctx context.Context, w *WriteFlags, d onto.Draft, build builder) error {
+	return c.CommitStream(ctx, w, d, build, nil)
+}
+
+// CommitStream is Commit for a draft and further things, which may be nil.
+func (c *Session) CommitStream(ctx context.Context, w *WriteFlags, d onto.Draft, build builder, more things) error {
+	if w.dryRun {
+		return c.plan(ctx, w, d, build, more)
+	}
 	return c.WithStore(ctx, place.Writing, func(s *store.Store) error {
 		d, err := build(s, d)
 		if err != nil {
 			return err
 		}
-		result, err := s.Commit(ctx, d)
+		var result onto.Result
+		if more != nil {
+			result, err = s.CommitStream(ctx, d, more)
+		} else {
+			result, err = s.Commit(ctx, d)
+		}
 		if err != nil {
 			return err
 		}
-		return c.PrintCommitted(d, result)
+		return c.printCommitted(d, result, c.missingEnds(ctx, s.At(result.At), w))
 	})
 }
 
 // PrintCommitted is printResult for what cannot be undone: if it fails, the
 // error says what was done.
 func (c *Session) PrintCommitted(d onto.Draft, r onto.Result) error {
-	err := c.printResult(d, r)
+	return c.printCommitted(d, r, nil)
+}
+
+// printCommitted is PrintCommitted for a relation with ends that do not exist.
+func (c *Session) printCommitted(d onto.Draft, r onto.Result, missing []onto.Identity) error {
+	err := c.printResult(d, r, missing)
 	if err == nil {
 		err = c.Out.Flush()
 	}
@@ -161,11 +199,12 @@ func (c *Session) PrintCommitted(d onto.Draft, r onto.Result) error {
 }
 
 // printResult prints the commit id, alone so that scripts can use it.
-func (c *Session) printResult(d onto.Draft, r onto.Result) error {
+func (c *Session) printResult(d onto.Draft, r onto.Result, missing []onto.Identity) error {
 	if c.JSON {
 		doc := document.NewResult(r)
 		doc.Emitted = document.Emitted(d, r)
 		doc.Refs = document.Asserted(d)
+		doc.MissingEnds = document.NewIdentities(missing)
 		return c.Document(doc)
 	}
 	if !r.Changed() {

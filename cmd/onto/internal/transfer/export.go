@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -105,13 +104,10 @@ func (f *exportFlags) options(cmd *cobra.Command) (*records.ExportOptions, error
 	if f.output == "" {
 		return nil, onto.Errorf(onto.Invalid, "--output is missing").WithHint("name the file to write, or - for stdout")
 	}
-	if slices.Contains(f.types, "") {
-		return nil, onto.Errorf(onto.Invalid, "--type is empty").WithHint("give a value, or leave the flag out")
-	}
 	o := &records.ExportOptions{Types: f.types, History: cmd.Flags().Changed("history-since"), Since: f.since, Metadata: f.metadata, AsStored: f.asStored}
 	var err error
 	if !f.inParquet() {
-		if o.Format, err = recordFormat(f.format, f.output); err != nil {
+		if o.Format, err = exportFormat(f.format, f.output); err != nil {
 			return nil, err
 		}
 	}

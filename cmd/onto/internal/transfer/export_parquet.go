@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
 )
@@ -20,7 +21,25 @@ const parquetFormat = "parquet"
 // inParquet reports whether an export is to be Parquet, by its format or by the
 // name of the file.
 func (f *exportFlags) inParquet() bool {
-	return f.format == parquetFormat || f.format == "" && strings.HasSuffix(f.output, "."+parquetFormat)
+	return f.format == parquetFormat || f.format == "" && strings.HasSuffix(strings.ToLower(f.output), "."+parquetFormat)
+}
+
+// exportFormat is the format of an export that is not Parquet. Its errors name all formats
+// of an export.
+func exportFormat(wanted, file string) (records.Format, error) {
+	format, err := recordFormat(wanted, file)
+	switch near := suggest.Name(wanted, []string{string(records.JSONL), string(records.CSV), parquetFormat}); {
+	case err == nil:
+		return format, nil
+	case wanted != "" && near != "":
+		return "", onto.Errorf(onto.Invalid, "format %.80q is unknown", wanted).WithHint("did you mean %s?", near)
+	case wanted != "":
+		return "", onto.Errorf(onto.Invalid, "format %.80q is unknown", wanted).WithHint("use jsonl, csv or parquet")
+	case strings.HasSuffix(strings.ToLower(file), "."+parquetFormat+".gz"):
+		return "", onto.Errorf(onto.Invalid, "%s: Parquet is compressed as it is, and is not packed", file).WithHint("use a name that ends in .parquet")
+	}
+	return "", onto.Errorf(onto.Invalid, "%s: the name does not tell the format", file).
+		WithHint("say --format jsonl, csv or parquet, or use a name that ends in .jsonl, .csv, .parquet, .jsonl.gz or .csv.gz")
 }
 
 // exportParquet writes one type as Parquet, with the system columns that the files of a

@@ -35,6 +35,7 @@ type importFlags struct {
 
 	delimiter, rejects string
 	maxErrors          int
+	emptyClears        bool
 }
 
 // Import is the verb import: records from a file, as one commit.
@@ -60,8 +61,9 @@ beside their fields, those of facts subject, attribute and value.
 
 A CSV file holds one type, which --type names. Its first row has the fields, and
 for relations left_key, right_key and instance_key, for facts subject, attribute and
-fact_id. Empty cells are absent values;
-objects, lists and values of any type are JSON; a text cell that starts with a
+fact_id. Empty cells are absent values. What exists keeps the fields that have no column
+or an empty cell; with --empty-clears, empty cells empty their fields. New things get
+defaults. Objects, lists and values of any type are JSON; a text cell that starts with a
 double quote is a JSON string. --delimiter names what separates the cells, if that is
 no comma. The format is told by the name of the file, which
 may end in .gz as well.
@@ -70,7 +72,9 @@ The input may also be a directory: its files of JSON Lines are read one after th
 name. So is what the original program exports; its type_kind and type_name are known.
 
 --on-conflict decides on what exists with other fields than its record has: abort
-stores nothing at all, skip leaves it as it is, upsert replaces it. --precondition
+stores nothing at all, skip leaves it as it is, upsert replaces it: all its fields by
+those of a record in JSON Lines, and by a row of CSV those that have a value there. The
+plan counts the values that are emptied. --precondition
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
 wants the head to be commit N.
 
@@ -102,6 +106,7 @@ named and counted, and the exit status stays 0.`,
 		Example: `  onto import --input customers.jsonl
   onto import --input customers.jsonl --apply --on-conflict upsert --actor daemon:crm
   onto import --input customers.jsonl --type Customer --max-errors 100
+  onto import --input tiers.csv --type Customer --on-conflict upsert --empty-clears
   onto import --input people.csv --type Customer --delimiter ';' --apply --rejects bad.csv
   onto import --input products.csv.gz --type Product --apply --precondition must_not_exist
   onto import --input staff.csv --facts --type Contract --subject id --valid-from updated_at --skip photo --apply
@@ -118,6 +123,7 @@ named and counted, and the exit status stays 0.`,
 	flags.StringVar(&f.format, "format", "", "the `FORMAT`: jsonl or csv (default by the file's name)")
 	flags.StringVar(&f.typ, "type", "", "the `TYPE` of the rows of CSV, of plain objects, or of facts")
 	flags.StringVar(&f.delimiter, "delimiter", "", "what separates the cells of CSV: one `CHARACTER`, or tab (default a comma)")
+	flags.BoolVar(&f.emptyClears, "empty-clears", false, "empty cells of CSV empty the fields of things that exist")
 	flags.IntVar(&f.maxErrors, "max-errors", 0, "leave out and name up to `N` bad records")
 	flags.StringVar(&f.rejects, "rejects", "", "leave out bad records, and put them into this new `FILE`")
 	flags.BoolVar(&f.facts, "facts", false, "bring in the rows of a table as facts")
@@ -190,10 +196,7 @@ func (f *importFlags) options(c *session.Session, cmd *cobra.Command) (*records.
 	if err != nil {
 		return nil, err
 	}
-	o := &records.ImportOptions{Type: f.typ, OnConflict: records.Policy(f.onConflict), Draft: d}
-	if cmd.Flags().Changed("on-conflict") && f.onConflict == "" {
-		return nil, onto.Errorf(onto.Invalid, "--on-conflict is empty").WithHint("use abort, skip or upsert")
-	}
+	o := &records.ImportOptions{Type: f.typ, OnConflict: records.Policy(f.onConflict), EmptyClears: f.emptyClears, Draft: d}
 	if cmd.Flags().Changed("precondition") {
 		if err := addPrecondition(o, f.precondition); err != nil {
 			return nil, err
@@ -425,6 +428,10 @@ func explainOutcome(c *session.Session, d onto.Draft, out *records.Outcome, dryR
 	}
 	if more := out.Conflicts - int64(len(out.First)); more > 0 {
 		c.Say("and %d more", more)
+	}
+	if out.Emptied > 0 {
+		verb := map[bool]string{true: "would be emptied or get their default", false: "were emptied or got their default"}[dryRun]
+		c.Say("%s of updated things %s", terminal.Count(out.Emptied, "value", "values"), verb)
 	}
 	switch {
 	case dryRun && out.Untracked > 0:

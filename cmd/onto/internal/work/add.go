@@ -99,7 +99,7 @@ func add(c *session.Session, cmd *cobra.Command, f *addFlags, uri string) error 
 	if err != nil {
 		return err
 	}
-	return with(c, cmd, place.Writing, func(ctx context.Context, q *work.Queue) error {
+	return with(c, cmd, place.Creating, func(ctx context.Context, q *work.Queue) error {
 		fresh, err := q.Enqueue(ctx, i)
 		if err != nil {
 			return err

@@ -76,11 +76,7 @@ func importItems(c *session.Session, cmd *cobra.Command, path string, f *importF
 		return err
 	}
 	defer from.close()
-	how := place.Reading
-	if f.apply {
-		how = place.Writing
-	}
-	return with(c, cmd, how, func(ctx context.Context, q *work.Queue) error {
+	do := opened(cmd, func(ctx context.Context, q *work.Queue) error {
 		o := &work.ImportOptions{Rows: f.rows, Runs: from.runs}
 		if !f.apply {
 			plan, err := q.PlanImport(ctx, from.items, o)
@@ -98,6 +94,10 @@ func importItems(c *session.Session, cmd *cobra.Command, path string, f *importF
 		}
 		return printImport(c, cmd, path, did, true)
 	})
+	if !f.apply {
+		return c.PlanQueue(cmd.Context(), do)
+	}
+	return c.WithQueue(cmd.Context(), place.Creating, do)
 }
 
 // checkOther refuses the file that the queue is in. Reading it beside the store would also

@@ -93,7 +93,15 @@ func printItem(c *session.Session, w backend.WorkState) error {
 	if err != nil {
 		return err
 	}
-	return printAll(terminal.WorkAttempts(c.Printer), w.Attempts, "no attempt was made yet")
+	missing := w.Attempt - len(w.Attempts)
+	if len(w.Attempts) == 0 && missing > 0 {
+		return c.Out.Line("%s not kept", terminal.Count(missing, "attempt is", "attempts are"))
+	}
+	if err := printAll(terminal.WorkAttempts(c.Printer), w.Attempts, "no attempt was made yet"); err != nil || missing == 0 {
+		return err
+	}
+	c.Say("%s not kept", terminal.Count(missing, "earlier attempt is", "earlier attempts are"))
+	return nil
 }
 
 func treeCommand(c *session.Session) *cobra.Command {

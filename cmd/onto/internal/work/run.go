@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"net/netip"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
@@ -84,7 +81,7 @@ func run(c *session.Session, cmd *cobra.Command, f *runFlags) error {
 		r.Queue = q
 		var done func()
 		opts.Progress, done = progress(c)
-		w := &watch{Session: c, room: done}
+		w := &watch{Session: c, room: done, refused: map[netip.Prefix]bool{}}
 		opts.Observe, opts.Log = w.observe, slog.New(slog.DiscardHandler)
 		before, err := earlier(ctx, q, opts)
 		if err != nil {
@@ -95,7 +92,7 @@ func run(c *session.Session, cmd *cobra.Command, f *runFlags) error {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return err
 		}
-		return conclude(ctx, c, q, opts, sum, sum.Failed-before)
+		return w.conclude(ctx, q, opts, sum, before)
 	})
 }
 
@@ -118,7 +115,11 @@ func withBoth(c *session.Session, cmd *cobra.Command, writes bool, write func(*s
 		return err
 	}
 	if !writes || target.Same(queue) {
-		return c.WithQueue(cmd.Context(), place.Writing, func(s *store.Store) error {
+		how := place.Creating
+		if writes {
+			how = place.Writing // a store that is new has no types
+		}
+		return c.WithQueue(cmd.Context(), how, func(s *store.Store) error {
 			q, err := work.Open(s)
 			if err == nil {
 				err = write(s)
@@ -133,60 +134,8 @@ func withBoth(c *session.Session, cmd *cobra.Command, writes bool, write func(*s
 		if err := write(s); err != nil { // hints are about this store still
 			return err
 		}
-		return with(c, cmd, place.Writing, f)
+		return with(c, cmd, place.Creating, f)
 	})
-}
-
-// earlier is how many items had failed in a run that is resumed, which counts on.
-func earlier(ctx context.Context, q *work.Queue, o *work.RunOptions) (int64, error) {
-	if !o.Resume {
-		return 0, nil
-	}
-	runs, err := q.Runs(ctx)
-	if err != nil {
-		return 0, err
-	}
-	i := slices.IndexFunc(runs, func(r onto.WorkRun) bool { return r.ID == o.Run })
-	if i < 0 {
-		return 0, nil // Run tells
-	}
-	return kept(runs[i].Counts).Failed, nil
-}
-
-// watch tells what goes wrong.
-type watch struct {
-	*session.Session
-	room func() // removes the line that shows progress
-}
-
-func (w *watch) observe(o work.Observation) {
-	name := o.Item.Source + " " + o.Item.Resource
-	switch o.What {
-	case work.Failed:
-		w.tell("%s: failed: %s", name, document.Message(o.Err))
-	case work.Retried:
-		w.tell("%s: attempt %d failed, again in %v: %s", name, o.Item.Attempt, o.Delay.Round(time.Millisecond), document.Message(o.Err))
-	case work.Skipped:
-		w.tell("%s: skipped: %s", name, document.Message(o.Err))
-	case work.Lost:
-		w.tell("%s: the lease was lost, another worker fetches it", name)
-	case work.Abandoned:
-		w.tell("%s: it is slow to end, and was left behind", name)
-	case work.Troubled:
-		w.tell("the queue's store fails, it is tried again in %v: %s", o.Delay.Round(time.Millisecond), document.Message(o.Err))
-	case work.Differs:
-		w.tell("the store is not as it was when it was last known to be good: %s", document.Message(o.Err))
-	case work.Behind:
-		w.tell("the clock is %v behind what is stored", o.Delay.Round(time.Second))
-	case work.Stopping:
-		w.tell("stopping: what is under way has %v to end, unless it is interrupted again", o.Delay)
-	}
-}
-
-// tell prints a message, in place of the line that shows progress.
-func (w *watch) tell(format string, args ...any) {
-	w.room()
-	w.Say(format, args...)
 }
 
 // progress shows figures on a terminal, in a line that done removes.
@@ -215,48 +164,4 @@ func figures(n work.Counts) string {
 		}
 	}
 	return strings.Join(append(parts, terminal.Bytes(n.Bytes)), ", ")
-}
-
-// conclude prints the figures of a run. It fails if items did, or if it was told to stop.
-func conclude(ctx context.Context, c *session.Session, q *work.Queue, o *work.RunOptions, sum work.Summary, failed int64) error {
-	ended, err := runOf(sum)
-	switch {
-	case err != nil:
-	case c.JSON:
-		err = c.Document(document.NewWorkRun(ended))
-	default:
-		err = c.Out.Line("run %s %s: %s", terminal.Escape(sum.Run), sum.Status, figures(sum.Counts))
-	}
-	if err != nil {
-		return err
-	}
-	if ctx.Err() != nil {
-		return onto.Errorf(document.Interrupted, "interrupted").WithHint("run it again to go on")
-	}
-	sayLeft(ctx, c, q, o)
-	if failed > 0 {
-		return onto.Errorf(document.CommandFailed, "%s failed", terminal.Count(failed, "item", "items")).
-			WithHint("list them").WithCommand("work", "list", "--status", "failed")
-	}
-	return nil
-}
-
-// sayLeft tells of pending items that this run was not for.
-func sayLeft(ctx context.Context, c *session.Session, q *work.Queue, o *work.RunOptions) {
-	counts, err := q.Stats(ctx, &backend.WorkQuery{Status: []onto.WorkStatus{onto.WorkPending}})
-	if err != nil {
-		return // the run itself is over and its figures are out
-	}
-	var systems []string
-	var left int64
-	for _, n := range counts {
-		if !slices.Contains(o.Systems, n.System) {
-			left += n.Items
-			systems = append(systems, n.System)
-		}
-	}
-	if left > 0 {
-		slices.Sort(systems)
-		c.Say("%s left alone, of other systems: %s", terminal.Count(left, "pending item was", "pending items were"), strings.Join(slices.Compact(systems), ", "))
-	}
 }

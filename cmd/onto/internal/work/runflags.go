@@ -163,9 +163,6 @@ func (f *runFlags) connectors() (map[string]work.Connector, error) {
 	http := work.HTTP(o)
 	list := map[string]work.Connector{}
 	for _, system := range f.systems {
-		if system == "" {
-			return nil, onto.Errorf(onto.Invalid, "--system is empty").WithHint("give a value, or leave the flag out")
-		}
 		list[system] = http
 	}
 	return list, nil

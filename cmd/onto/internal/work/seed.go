@@ -55,7 +55,7 @@ func seed(c *session.Session, cmd *cobra.Command, input string) error {
 	if err != nil {
 		return err
 	}
-	return with(c, cmd, place.Writing, func(ctx context.Context, q *work.Queue) error {
+	return with(c, cmd, place.Creating, func(ctx context.Context, q *work.Queue) error {
 		fresh, err := q.Enqueue(ctx, items...)
 		doc := document.Enqueued{Items: int64(len(items))}
 		for _, f := range fresh {

@@ -22,26 +22,33 @@ func Work(c *session.Session) *cobra.Command {
   onto work stats --by source
   onto work retry --source docs --apply`,
 		seedCommand(c), addCommand(c), runCommand(c), statsCommand(c), listCommand(c), inspectCommand(c), treeCommand(c),
-		retryCommand(c), skipCommand(c), recrawlCommand(c), runsCommand(c), importCommand(c), exportCommand(c))
+		retryCommand(c), skipCommand(c), recrawlCommand(c), runsCommand(c), cleanupCommand(c), importCommand(c), exportCommand(c))
 	cmd.Long = `The work queue is a list of resources to be fetched, in a SQLite file that many
 processes share. Each resource is an item of it once. Items of lower priority numbers
 are fetched first, then those that came first; each attempt is kept, with how it ended.
 
 The queue is in the file that --db or ONTO_DB names. In the configuration, state.db_path
 can name another file than that of the store, for these verbs only. DB_BACKEND and
-state.type can only be sqlite.`
+state.type can only be sqlite. A file that is not there yet is made by the verbs that add
+items to it: add, seed, import --apply, and run, which needs a store with types only
+for --into. All other verbs need it to be there.`
 	return cmd
 }
 
 // with opens the work queue, and runs f.
 func with(c *session.Session, cmd *cobra.Command, how place.Access, f func(ctx context.Context, q *work.Queue) error) error {
-	return c.WithQueue(cmd.Context(), how, func(s *store.Store) error {
+	return c.WithQueue(cmd.Context(), how, opened(cmd, f))
+}
+
+// opened runs f with the queue of a store.
+func opened(cmd *cobra.Command, f func(ctx context.Context, q *work.Queue) error) func(*store.Store) error {
+	return func(s *store.Store) error {
 		q, err := work.Open(s)
 		if err != nil {
 			return err
 		}
 		return f(cmd.Context(), q)
-	})
+	}
 }
 
 // selection is items, as they were typed.

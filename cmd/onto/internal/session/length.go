@@ -1,4 +1,4 @@
-package events
+package session
 
 import (
 	"math"
@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/cmd/onto/internal/session"
 )
 
 const day = 24 * time.Hour
 
-// parseSpan reads a length of time: as Go has it, or a number of days or weeks.
-func parseSpan(flag, text string) (time.Duration, error) {
+// ParseLength reads a length of time: as Go has it, or a number of days or weeks.
+func ParseLength(flag, text string) (time.Duration, error) {
 	wrong := onto.Errorf(onto.Invalid, "--%s %.80q is no length of time", flag, text).WithHint("write 30s, 15m, 12h, 7d or 2w")
 	for unit, length := range map[string]time.Duration{"d": day, "w": 7 * day} {
 		if number, ok := strings.CutSuffix(text, unit); ok {
@@ -31,12 +30,12 @@ func parseSpan(flag, text string) (time.Duration, error) {
 	return d, nil
 }
 
-// parseBefore reads a time, or how long ago it is.
-func parseBefore(text string, now time.Time) (time.Time, error) {
-	if d, err := parseSpan("before", text); err == nil {
+// ParseBefore reads a time, or how long ago it is.
+func ParseBefore(text string, now time.Time) (time.Time, error) {
+	if d, err := ParseLength("before", text); err == nil {
 		return now.Add(-d), nil
 	}
-	p, err := session.ParsePoint(text)
+	p, err := ParsePoint(text)
 	if t, ok := p.Time(); err == nil && ok {
 		return t.UTC(), nil
 	}
