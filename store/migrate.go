@@ -276,7 +276,12 @@ func suggestUpgrader(from, to *onto.Schema) string {
 		if i < 0 {
 			continue
 		}
-		parts = append(parts, renameProgram(parseSteps(gone[i]), parseSteps(path)))
+		if within, old := parseSteps(gone[i]).split(); len(within) == 0 {
+			_, name := parseSteps(path).split()
+			parts = append(parts, fmt.Sprintf("%s = %s | del(%[2]s)", jqPath(name), jqPath(old)))
+		} else {
+			parts = append(parts, renameProgram(parseSteps(gone[i]), parseSteps(path)))
+		}
 		gone = slices.Delete(slices.Clone(gone), i, i+1)
 	}
 	for _, path := range gone {
