@@ -2,7 +2,9 @@ package onto
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -10,7 +12,7 @@ import (
 type Difference struct {
 	Kind    Kind
 	Type    string
-	Added   []string // fields that are not stored
+	Added   []string // the paths of fields that are not stored, such as home.zip and lines[].qty
 	Removed []string // fields that are only stored
 	Changed []string // what changed, as "name: stored → given"
 	Flags   []string // fields of which only index and search changed, in the same form
@@ -67,63 +69,68 @@ func DiffSchemas(stored, given Schema) Difference {
 	change("right", stored.Right, given.Right)
 	change("instance key", stored.InstanceKey, given.InstanceKey)
 	change("open", fmt.Sprint(stored.Open), fmt.Sprint(given.Open))
-	for _, g := range given.Fields {
-		s, ok := stored.Field(g.Name)
-		if !ok {
-			d.Added = append(d.Added, g.Name)
-			continue
-		}
-		if !sameField(s, g) {
-			change(g.Name, s.describe(), g.describe())
-		} else if s.Index != g.Index || s.Search != g.Search {
-			d.Flags = append(d.Flags, fmt.Sprintf("%s: %s → %s", g.Name, s.describe(), g.describe()))
-		}
-	}
-	for _, s := range stored.Fields {
-		if _, ok := given.Field(s.Name); !ok {
-			d.Removed = append(d.Removed, s.Name)
-		}
-	}
+	d.fields(stored.Fields, given.Fields, "")
 	return d
 }
 
-// Compatible reports whether programs that know an older version of a type can continue
-// to read and write beside a newer one: it only adds fields that are optional or have a
-// default, makes required fields optional, or widens a field's type from int to float,
-// or to any. An attribute that is added to open facts is not: there may be facts on it
-// already, whose values are kept in another field then. Flags do not matter.
-func Compatible(older, newer Schema) bool {
-	older = older.LikeStored(newer)
-	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||
-		older.Right != newer.Right || older.InstanceKey != newer.InstanceKey {
-		return false
-	}
-	for _, o := range older.Fields {
-		n, ok := newer.Field(o.Name)
-		identifies := o.Name == older.Key || o.Name == older.InstanceKey
-		switch {
-		case !ok || o.Optional && !n.Optional || o.Many != n.Many || !bytes.Equal(o.Default, n.Default):
-			return false
-		case !o.Type.Within(n.Type) || identifies && o.Type != n.Type:
-			return false
+// fields adds how the fields of two objects differ that stand at a path.
+func (d *Difference) fields(stored, given []Field, path string) {
+	for i := range given {
+		at := FieldPath(path, given[i].Name)
+		if s, ok := fieldIn(stored, given[i].Name); ok {
+			d.field(&s, &given[i], at)
+		} else {
+			d.Added = append(d.Added, at)
 		}
 	}
-	for _, n := range newer.Fields {
-		if _, known := older.Field(n.Name); !known && (older.Open || !n.Optional && n.Default == nil) {
-			return false
+	for _, s := range stored {
+		if _, ok := fieldIn(given, s.Name); !ok {
+			d.Removed = append(d.Removed, FieldPath(path, s.Name))
 		}
 	}
-	return true
 }
 
-// sameField reports whether two fields hold the same, flags aside.
-func sameField(a, b Field) bool {
-	return a.Type == b.Type && a.Optional == b.Optional && a.Many == b.Many && bytes.Equal(a.Default, b.Default)
+// field adds how two declarations of one field differ: those of it alone, and those of what
+// is inside.
+func (d *Difference) field(stored, given *Field, path string) {
+	if !stored.sameOutside(given) {
+		d.Changed = append(d.Changed, fmt.Sprintf("%s: %s → %s", path, stored.describe(), given.describe()))
+		return
+	}
+	if stored.Index != given.Index || stored.Search != given.Search {
+		d.Flags = append(d.Flags, fmt.Sprintf("%s: %s → %s", path, stored.describe(), given.describe()))
+	}
+	switch {
+	case stored.Items != nil:
+		d.field(stored.Items, given.Items, path+"[]")
+	case stored.Values != nil:
+		d.field(stored.Values, given.Values, path+"{}")
+	default:
+		d.fields(stored.Fields, given.Fields, path)
+	}
+}
+
+// Equal reports whether two fields hold the same, flags aside.
+func (f Field) Equal(o Field) bool {
+	var d Difference
+	d.field(&f, &o, "")
+	return d.Empty()
+}
+
+// sameOutside reports whether two fields are declared alike, flags and what is inside aside.
+func (f *Field) sameOutside(o *Field) bool {
+	return f.Type == o.Type && f.Optional == o.Optional && f.Many == o.Many && bytes.Equal(f.Default, o.Default) && sameEnum(f, o) &&
+		(f.Items == nil) == (o.Items == nil) && (f.Values == nil) == (o.Values == nil) && (f.Fields == nil) == (o.Fields == nil)
+}
+
+// sameEnum reports whether two fields have equal enums, or none.
+func sameEnum(f, o *Field) bool {
+	return (f.Enum == nil) == (o.Enum == nil) && slices.EqualFunc(f.Enum, o.Enum, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
 }
 
 // describe is the field's declaration in words.
-func (f Field) describe() string {
-	words := []string{string(f.Type)}
+func (f *Field) describe() string {
+	words := []string{f.what()}
 	for _, w := range []struct {
 		on   bool
 		word string
@@ -132,10 +139,33 @@ func (f Field) describe() string {
 			words = append(words, w.word)
 		}
 	}
+	if f.Enum != nil {
+		words = append(words, "of "+f.choices())
+	}
 	if f.Default != nil {
 		words = append(words, "default "+string(f.Default))
 	}
 	return strings.Join(words, " ")
+}
+
+// what is the field's type, with what it has inside.
+func (f *Field) what() string {
+	switch {
+	case f.Items != nil:
+		return "list of " + f.Items.element()
+	case f.Values != nil:
+		return "map of " + f.Values.element()
+	case f.Fields != nil:
+		return "object {" + strings.Join(fieldNames(f.Fields), ", ") + "}"
+	}
+	return string(f.Type)
+}
+
+func (f *Field) element() string {
+	if f.Optional {
+		return f.what() + " or null"
+	}
+	return f.what()
 }
 
 func orNone(s string) string {

@@ -166,7 +166,7 @@ func (s Schema) checkFacts() error {
 	}
 	for _, f := range s.Fields {
 		switch i := slices.IndexFunc(FactFields(true), func(o Field) bool { return o.Name == f.Name }); {
-		case i >= 0 && (f.Name == FactValue && !s.Open || f.Many || !sameField(f, FactFields(true)[i])):
+		case i >= 0 && (f.Name == FactValue && !s.Open || f.Many || !f.Equal(FactFields(true)[i])):
 			return reserved(s.Name, f.Name)
 		case i < 0 && (!f.Optional || f.Default != nil):
 			return Errorf(Invalid, "%s.%s: an attribute is optional and has no default", s.Name, f.Name).

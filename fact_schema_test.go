@@ -63,9 +63,9 @@ func TestTypeOfFacts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := untyped(t, onto.Schema{Name: "Contract", Left: "Customer", Fields: []onto.Field{
-		{Name: "days", Type: onto.List, Optional: true},
+		{Name: "days", Type: onto.List, Items: &onto.Field{Type: onto.Int}, Optional: true},
 		{Name: "employer", Type: onto.String, Optional: true, Index: true, Search: true},
-		{Name: "notes", Type: onto.Object, Optional: true, Many: true},
+		{Name: "notes", Type: onto.Object, Fields: []onto.Field{{Name: "Text", Type: onto.String}}, Optional: true, Many: true},
 		{Name: "raw", Type: onto.String, Optional: true},
 		{Name: "salary", Type: onto.Int, Optional: true},
 		{Name: "skills", Type: onto.String, Optional: true, Many: true},
@@ -269,7 +269,7 @@ func TestTypeOfFactsRefuses(t *testing.T) {
 		{onto.TypeOf[aboutNumber](), about("aboutNumber", "int")},
 		{onto.TypeOf[aboutSlice](), about("aboutSlice", "[]string")},
 		{onto.TypeOf[aboutGeneric](), `aboutGeneric: subject type name "Generic[int]" is not allowed`},
-		{onto.TypeOf[pointerAbout](), "pointerAbout.About: an embedded pointer cannot be stored"},
+		{onto.TypeOf[pointerAbout](), "pointerAbout.About: what a thing is about cannot be embedded as a pointer"},
 		{onto.TypeOf[noAttribute](), "noAttribute: facts need an attribute"},
 		{onto.TypeOf[factKey](), "factKey: facts have a subject, but no key and no instance key"},
 		{onto.TypeOf[factInstance](), "factInstance: facts have a subject, but no key and no instance key"},

@@ -1,51 +1,12 @@
 package onto
 
 import (
-	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"iter"
 	"slices"
-	"strings"
 	"time"
 )
-
-// FieldType is the closed set of types a field can have.
-type FieldType string
-
-// The field types.
-const (
-	String FieldType = "string"
-	Int    FieldType = "int" // int64
-	Float  FieldType = "float"
-	Bool   FieldType = "bool"
-	Time   FieldType = "time" // UTC, microseconds
-	Object FieldType = "object"
-	List   FieldType = "list"
-	Any    FieldType = "any"
-)
-
-// FieldTypes lists every field type.
-func FieldTypes() []FieldType {
-	return []FieldType{String, Int, Float, Bool, Time, Object, List, Any}
-}
-
-// Within reports whether each value of this type is one of the other as well.
-func (t FieldType) Within(other FieldType) bool {
-	return t == other || other == Any || t == Int && other == Float
-}
-
-// Field describes one top-level field of a type.
-type Field struct {
-	Name     string
-	Type     FieldType
-	Optional bool            // may be absent; null is the same as absent
-	Default  json.RawMessage // canonical JSON that stands in when absent; nil for none
-	Index    bool            // worth an index
-	Search   bool            // its words can be searched; strings only
-	Many     bool            // facts: an attribute that has several values at once
-}
 
 // Schema describes a type of entities, relations or facts.
 type Schema struct {
@@ -129,35 +90,65 @@ type Purge struct {
 func (s Schema) TypeName() TypeName { return TypeName{s.Kind, s.Name} }
 
 // Field returns the field of that name.
-func (s Schema) Field(name string) (Field, bool) {
-	i, ok := slices.BinarySearchFunc(s.Fields, name, func(f Field, n string) int {
-		return strings.Compare(f.Name, n)
-	})
-	if !ok {
-		return Field{}, false
+func (s Schema) Field(name string) (Field, bool) { return fieldIn(s.Fields, name) }
+
+// Lookup returns the field that names lead to, from the top through objects whose fields are
+// declared, and whether each thing of the type has a value there.
+func (s Schema) Lookup(names []string) (f Field, always, ok bool) {
+	fields, always := s.Fields, true
+	for _, name := range names {
+		if f, ok = fieldIn(fields, name); !ok {
+			return Field{}, false, false
+		}
+		fields, always = f.Fields, always && !f.Optional
 	}
-	return s.Fields[i], true
+	return f, always, ok
+}
+
+// Indexes yields the paths of the fields that are worth an index. The slice is used again.
+func (s Schema) Indexes() iter.Seq[[]string] {
+	return func(yield func([]string) bool) { indexes(s.Fields, nil, yield) }
+}
+
+// Indexed reports whether a field is worth an index.
+func (s Schema) Indexed() bool {
+	for range s.Indexes() {
+		return true
+	}
+	return false
+}
+
+func indexes(fields []Field, path []string, yield func([]string) bool) bool {
+	for i := range fields {
+		at := append(path, fields[i].Name)
+		if fields[i].Index && !yield(at) || !indexes(fields[i].Fields, at, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // FieldNames returns the names of the fields, sorted.
-func (s Schema) FieldNames() []string {
-	names := make([]string, len(s.Fields))
-	for i, f := range s.Fields {
-		names[i] = f.Name
-	}
-	return names
-}
+func (s Schema) FieldNames() []string { return fieldNames(s.Fields) }
 
 // WithFlags returns the schema with the index and search flags that its fields
 // have in the other.
 func (s Schema) WithFlags(from Schema) Schema {
-	s.Fields = slices.Clone(s.Fields)
-	for i, f := range s.Fields {
-		if other, ok := from.Field(f.Name); ok {
-			s.Fields[i].Index, s.Fields[i].Search = other.Index, other.Search
+	s.Fields = withFlags(s.Fields, from.Fields)
+	return s
+}
+
+func withFlags(fields, from []Field) []Field {
+	fields = slices.Clone(fields)
+	for i, f := range fields {
+		if other, ok := fieldIn(from, f.Name); ok {
+			fields[i].Index, fields[i].Search = other.Index, other.Search
+			if f.Fields != nil && other.Fields != nil {
+				fields[i].Fields = withFlags(f.Fields, other.Fields)
+			}
 		}
 	}
-	return s
+	return fields
 }
 
 // LikeStored returns the schema as it compares with the stored one of its type. The
@@ -172,21 +163,13 @@ func (s Schema) LikeStored(stored Schema) Schema {
 	return s
 }
 
-// identifies reports whether the field can be an instance key.
-func (f Field) identifies() bool { return f.Type == String && !f.Optional && f.Default == nil }
-
 // Check reports whether the schema is well formed.
 func (s Schema) Check() error {
 	if err := CheckName("type", s.Name); err != nil {
 		return err
 	}
-	for i, f := range s.Fields {
-		if err := s.checkField(f); err != nil {
-			return err
-		}
-		if i > 0 && s.Fields[i-1].Name >= f.Name {
-			return Errorf(Invalid, "%s: field %s is given twice or out of order", s.Name, f.Name)
-		}
+	if err := s.checkFields(); err != nil {
+		return err
 	}
 	if s.Open && s.Kind != KindFact {
 		return Errorf(Invalid, "%s: only types of facts are open", s.Name)
@@ -200,38 +183,6 @@ func (s Schema) Check() error {
 		return s.checkRelation()
 	}
 	return Errorf(Invalid, "%s: kind %q is unknown", s.Name, s.Kind).WithHint("use entity, fact or relation")
-}
-
-func (s Schema) checkField(f Field) error {
-	if err := CheckName(s.Name+": field", f.Name); err != nil {
-		return err
-	}
-	if !slices.Contains(FieldTypes(), f.Type) {
-		return Errorf(Invalid, "%s.%s: type %q is unknown", s.Name, f.Name, f.Type).
-			WithHint("use string, int, float, bool, time, object, list or any")
-	}
-	if f.Search && f.Type != String {
-		return Errorf(Invalid, "%s.%s: only strings can be searched, this is %s", s.Name, f.Name, f.Type)
-	}
-	if f.Many && s.Kind != KindFact {
-		return Errorf(Invalid, "%s.%s: only attributes of facts have several values at once", s.Name, f.Name).
-			WithHint("use a list")
-	}
-	if f.Optional && f.Default != nil {
-		return Errorf(Invalid, "%s.%s: a field with a default is never absent, so it cannot be optional", s.Name, f.Name).
-			WithHint("leave out optional")
-	}
-	if f.Default == nil {
-		return nil
-	}
-	canonical, err := canonicalDefault(f.Type, f.Default)
-	if err != nil {
-		return Errorf(Invalid, "%s.%s: %w", s.Name, f.Name, err)
-	}
-	if !bytes.Equal(canonical, f.Default) {
-		return Errorf(Invalid, "%s.%s: default %s is not canonical, write %s", s.Name, f.Name, f.Default, canonical)
-	}
-	return nil
 }
 
 func (s Schema) checkEntity() error {
@@ -276,71 +227,9 @@ func (s Schema) checkRelation() error {
 	return nil
 }
 
-// The shape of a schema as JSON. Maps are written with sorted keys, and the
-// struct fields stand in order, so the output is canonical.
-type schemaJSON struct {
-	Fields      map[string]fieldJSON `json:"fields"`
-	InstanceKey string               `json:"instance_key,omitempty"`
-	Key         string               `json:"key,omitempty"`
-	Kind        Kind                 `json:"kind"`
-	Left        string               `json:"left,omitempty"`
-	Name        string               `json:"name"`
-	Open        bool                 `json:"open,omitempty"`
-	Right       string               `json:"right,omitempty"`
-}
-
-type fieldJSON struct {
-	Default  json.RawMessage `json:"default,omitempty"`
-	Index    bool            `json:"index,omitempty"`
-	Many     bool            `json:"many,omitempty"`
-	Optional bool            `json:"optional,omitempty"`
-	Search   bool            `json:"search,omitempty"`
-	Type     FieldType       `json:"type"`
-}
-
-// JSON returns the canonical JSON of the schema.
-func (s Schema) JSON() json.RawMessage {
-	doc := schemaJSON{
-		Fields: make(map[string]fieldJSON, len(s.Fields)), InstanceKey: s.InstanceKey,
-		Key: s.Key, Kind: s.Kind, Left: s.Left, Name: s.Name, Open: s.Open, Right: s.Right,
-	}
-	for _, f := range s.Fields {
-		doc.Fields[f.Name] = fieldJSON{f.Default, f.Index, f.Many, f.Optional, f.Search, f.Type}
-	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(doc); err != nil {
-		panic("onto: a schema's default is not JSON: " + err.Error()) // Check refuses this
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
-}
-
-// Hash returns the SHA-256 of the canonical JSON, in hex.
-func (s Schema) Hash() string {
-	sum := sha256.Sum256(s.JSON())
-	return hex.EncodeToString(sum[:])
-}
-
-// ParseSchema reads the form that JSON writes. Unknown members are ignored.
-func ParseSchema(data []byte) (Schema, error) {
-	var doc schemaJSON
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return Schema{}, Errorf(Invalid, "schema is not JSON: %w", err)
-	}
-	s := Schema{
-		Kind: doc.Kind, Name: doc.Name, Key: doc.Key,
-		Left: doc.Left, Right: doc.Right, InstanceKey: doc.InstanceKey, Open: doc.Open,
-	}
-	for name, f := range doc.Fields {
-		s.Fields = append(s.Fields, Field{name, f.Type, f.Optional, f.Default, f.Index, f.Search, f.Many})
-	}
-	s.SortFields()
-	s = s.withCanonicalDefaults()
-	return s, s.Check()
-}
-
 // SortFields puts the fields into the order that the other methods rely on.
-func (s *Schema) SortFields() {
-	slices.SortFunc(s.Fields, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
+func (s *Schema) SortFields() { sortFields(s.Fields) }
+
+func sortFields(fields []Field) {
+	slices.SortFunc(fields, func(a, b Field) int { return cmp.Compare(a.Name, b.Name) })
 }

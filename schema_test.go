@@ -92,9 +92,9 @@ func TestSchemaJSONKeepsTextAsItIs(t *testing.T) {
 	}
 }
 
-func TestParseSchemaReadsWhatOthersWrote(t *testing.T) {
-	s, err := onto.ParseSchema([]byte(`{"name": "T", "kind": "entity", "key": "id", "later": [1],
-		"fields": {"n": {"type": "any", "default": {"b": 1.0, "a": []}, "note": 1}, "id": {"type": "int"}}}`))
+func TestParseSchemaReadsOtherForms(t *testing.T) {
+	s, err := onto.ParseSchema([]byte(`{"name": "T", "kind": "entity", "key": "id",
+		"fields": {"n": {"type": "any", "default": {"b": 1.0, "a": []}}, "id": {"type": "int"}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,8 @@ func TestParseSchemaReadsWhatOthersWrote(t *testing.T) {
 func TestParseSchemaRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ src, want string }{
 		"not JSON":     {`{`, "schema is not JSON"},
-		"a list":       {`[]`, "schema is not JSON"},
+		"a list":       {`[]`, "schema cannot be read"},
+		"a member":     {`{"kind":"entity","name":"T","key":"id","fields":{"id":{"type":"string","later":1}}}`, `schema cannot be read: json: unknown field "later"`},
 		"nothing":      {`{}`, "type name is empty"},
 		"bad default":  {`{"kind":"entity","name":"T","key":"id","fields":{"id":{"type":"string"},"n":{"type":"int","default":"x"}}}`, `T.n: default "x": expected int, found string`},
 		"null default": {`{"kind":"entity","name":"T","key":"id","fields":{"id":{"type":"string"},"n":{"type":"any","default":null}}}`, "T.n: default null: expected any, found null"},

@@ -34,8 +34,9 @@ type (
 		Dash string `json:"-,"` //lint:ignore SA5008 a name that is refused
 	}
 	sameName struct {
-		By string `json:"by" onto:"key"`
-		Audited
+		ID string `json:"id" onto:"key"`
+		Signed
+		Approved
 	}
 	badSearch struct {
 		ID    string `json:"id" onto:"key"`
@@ -143,7 +144,7 @@ func TestTypeOfRefuses(t *testing.T) {
 		{onto.TypeOf[defaultKey](), "defaultKey.id: the key can be neither optional nor have a default"},
 		{onto.TypeOf[badName](), `badName: field name "the-id" is not allowed`},
 		{onto.TypeOf[dashName](), `dashName: field name "-" is not allowed`},
-		{onto.TypeOf[sameName](), "sameName: two struct fields are named by"},
+		{onto.TypeOf[sameName](), "sameName: two struct fields are named By"},
 		{onto.TypeOf[badSearch](), "badSearch.count: only strings can be searched, this is int"},
 		{onto.TypeOf[badWord](), `badWord.ID: tag onto:"key,indexed" has the unknown word "indexed"`},
 		{onto.TypeOf[badSpace](), `badSpace.ID: tag onto:"key, index" has the unknown word " index"`},
@@ -152,7 +153,7 @@ func TestTypeOfRefuses(t *testing.T) {
 		{onto.TypeOf[wrongDefault](), `wrongDefault.age: default "old": expected int, found string`},
 		{onto.TypeOf[unexported](), "unexported.secret: an unexported field cannot be stored"},
 		{onto.TypeOf[leftOut](), `leftOut.Hidden: a field with json:"-" cannot be stored`},
-		{onto.TypeOf[embeddedPointer](), "embeddedPointer.Product: an embedded pointer cannot be stored"},
+		{onto.TypeOf[embeddedPointer](), "embeddedPointer: both id and sku are marked as the key"},
 		{onto.TypeOf[channel](), "channel.done: a chan int cannot be stored"},
 		{onto.TypeOf[function](), "function.do: a *func() cannot be stored"},
 		{onto.TypeOf[entityWithInstance](), "entityWithInstance: an entity has no endpoints and no instance key"},
@@ -160,7 +161,7 @@ func TestTypeOfRefuses(t *testing.T) {
 		{onto.TypeOf[twoLinks](), "twoLinks has two links"},
 		{onto.TypeOf[pointerEnds](), "pointerEnds: left type name is empty"},
 		{onto.TypeOf[genericEnds](), `genericEnds: right type name "Generic[int]" is not allowed`},
-		{onto.TypeOf[pointerLink](), "pointerLink.Link: an embedded pointer cannot be stored"},
+		{onto.TypeOf[pointerLink](), "pointerLink.Link: what a thing is about cannot be embedded as a pointer"},
 		{onto.TypeOf[numberInstance](), "numberInstance.Stint: an instance key is a string"},
 		{onto.TypeOf[twoInstances](), "twoInstances has two instance keys"},
 		{onto.TypeOf[namelessInstance](), "namelessInstance.Stint: the instance key has no name"},
@@ -181,9 +182,9 @@ func TestTypeOfHints(t *testing.T) {
 	}{
 		{onto.Type{}, "use onto.TypeOf"},
 		{onto.TypeOf[noKey](), `mark one with onto:"key", or name it with key: in the schema file`},
-		{onto.TypeOf[badWord](), "use key, index, search, instance, many or default=JSON"},
+		{onto.TypeOf[badWord](), "use key, index, search, instance, many, enum=A|B or default=JSON"},
 		{onto.TypeOf[bareDefault](), `a text default needs quotes: default="Silver"`},
-		{onto.TypeOf[embeddedPointer](), "embed the struct itself, or give the field a json name"},
+		{onto.TypeOf[pointerLink](), "embed the struct itself"},
 		{onto.TypeOf[channel](), `leave it out with json:"-"`},
 		{onto.TypeOf[namelessInstance](), `write onto:"instance=NAME"`},
 	} {

@@ -147,9 +147,9 @@ func TestTypeOfOptional(t *testing.T) {
 		{Name: "empty", Type: onto.Int, Optional: true},
 		{Name: "fallback", Type: onto.Int, Default: json.RawMessage("7")},
 		{Name: "id", Type: onto.String},
-		{Name: "or_empty", Type: onto.List, Default: json.RawMessage("[]")},
+		{Name: "or_empty", Type: onto.List, Items: &onto.Field{Type: onto.Int}, Default: json.RawMessage("[]")},
 		{Name: "pointer", Type: onto.String, Optional: true},
-		{Name: "slice", Type: onto.List},
+		{Name: "slice", Type: onto.List, Items: &onto.Field{Type: onto.String}},
 		{Name: "when", Type: onto.Time, Optional: true, Index: true},
 		{Name: "zero", Type: onto.Time, Optional: true},
 	}
@@ -216,6 +216,14 @@ func TestTypeOfInstanceKey(t *testing.T) {
 			t.Errorf("%s: got instance at %v, want %v", s.Name, got, c.instance)
 		}
 	}
+}
+
+type Approved struct {
+	By string
+}
+
+type Signed struct {
+	Who string `json:"By"`
 }
 
 type Audited struct {

@@ -167,10 +167,12 @@ type Write struct {
 	Fields        json.RawMessage // canonical JSON object; nil for a delete
 	SchemaVersion int             // the version of the type that Fields fit
 
-	// Known is the fields that the write decides; every other one stays as it is.
-	// Nil stands for all fields of SchemaVersion. Where Fields has another one, that is
-	// what the field of an identity gets that does not exist, in place of its default.
-	Known []string
+	// Known is the fields that the write decides, at every depth of objects; every other
+	// one stays as it is. A list or a map is written whole: if the stored one holds a
+	// field that the write does not know, the write is SchemaOutdated. Nil stands for all
+	// fields of SchemaVersion. Where Fields has another one, that is what the field gets
+	// of what does not exist, in place of its default.
+	Known Known
 	Merge bool // the caller asked for other fields to stay: Known counts in the digest
 
 	Once    bool // a put, only if the identity has no version yet

@@ -71,7 +71,7 @@ func (h *Digest) Add(w *Write) {
 	h.texts(string(w.Op), string(w.Fields))
 	if w.Merge {
 		h.texts("merge")
-		h.texts(w.Known...)
+		w.Known.paths("", func(path string) { h.texts(path) })
 	}
 }
 

@@ -50,7 +50,7 @@ func factSeq(fields []byte) int64 {
 // SameTwice decides about an identity that comes twice in one draft: nil if both writes
 // are equal. Facts are, wherever they stand in the draft.
 func SameTwice(a, b *Write) error {
-	if a.Op == b.Op && a.Once == b.Once && a.Derived == b.Derived && a.Merge == b.Merge && slices.Equal(a.Known, b.Known) &&
+	if a.Op == b.Op && a.Once == b.Once && a.Derived == b.Derived && a.Merge == b.Merge && a.Known.Equal(b.Known) &&
 		(bytes.Equal(a.Fields, b.Fields) || a.Once && sameFact(a.Fields, b.Fields)) {
 		return nil
 	}

@@ -60,7 +60,7 @@ func TestSameTwice(t *testing.T) {
 		"a delete, once":  {with(func(w *backend.Write) { w.Op, w.Fields = onto.Delete, nil }), false},
 		"derived":         {with(func(w *backend.Write) { w.Derived = true }), false},
 		"a merge":         {with(func(w *backend.Write) { w.Merge = true }), false},
-		"of fewer fields": {with(func(w *backend.Write) { w.Known = []string{"n"} }), false},
+		"of fewer fields": {with(func(w *backend.Write) { w.Known = backend.Named("n") }), false},
 	} {
 		for _, pair := range [][2]backend.Write{{first, test.second}, {test.second, first}} {
 			err := backend.SameTwice(&pair[0], &pair[1])

@@ -124,8 +124,8 @@ func checkTest(c onto.Condition, t onto.FieldType) error {
 		return nil
 	case form == emptyForm && t != onto.Bool:
 		return fault(c.Operand.Column, "%s is %s, and %s() is for bools", name, t, c.Test)
-	case form == textForm && t == onto.Time:
-		return fault(c.Operand.Column, "%s is time, and %s() is for strings", name, c.Test).WithHint("compare times with >= and <")
+	case form == textForm && (t == onto.Time || t == onto.DateOnly):
+		return fault(c.Operand.Column, "%s is %s, and %s() is for strings", name, t, c.Test).WithHint("compare times and dates with >= and <")
 	case form == textForm && t == onto.List:
 		return fault(c.Operand.Column, "%s is list, and %s() is for strings", name, c.Test).WithHint("%s", elementHint(c))
 	case form == textForm && t != onto.String:
@@ -191,6 +191,8 @@ func misfitHint(t onto.FieldType, v any) string {
 	switch {
 	case t == onto.Time:
 		return "write a time like 2026-02-10T12:34:56Z or a date like 2026-02-10"
+	case t == onto.DateOnly:
+		return "write a date like 2026-02-10"
 	case t == onto.String:
 		return `put it in quotes: "` + formatValue(v) + `"`
 	case isText && fitsBare(t, text):
@@ -217,6 +219,10 @@ func fit(t onto.FieldType, v any) (any, bool) {
 		if t == onto.Time {
 			at, err := parseTime(v)
 			return codec.FormatTime(at), err == nil
+		}
+		if t == onto.DateOnly {
+			d, err := onto.ParseDate(v)
+			return d.String(), err == nil
 		}
 		return v, t == onto.Any || t == onto.String
 	case bool:

@@ -77,7 +77,7 @@ func TestCheckText(t *testing.T) {
 		{`$.profile == "x"`, `column 1: $.profile is object and cannot be compared with a value`, `compare something inside it, as in $.profile.name`},
 		{`$.events.in_([1])`, `column 1: $.events is list and cannot be compared with a value`, `compare its elements by $.events.any(), or what is inside them by $.events.any_path("name")`},
 		{`$.age.startswith("2")`, `column 1: $.age is int, and startswith() is for strings`, ``},
-		{`$.joined.startswith("2026")`, `column 1: $.joined is time, and startswith() is for strings`, `compare times with >= and <`},
+		{`$.joined.startswith("2026")`, `column 1: $.joined is time, and startswith() is for strings`, `compare times and dates with >= and <`},
 		{`$.events.contains("x")`, `column 1: $.events is list, and contains() is for strings`, `write $.events.any() == "x"`},
 		{`$.events.startswith("x")`, `column 1: $.events is list, and startswith() is for strings`, `test its elements by $.events.any()`},
 		{`$.tier.is_true()`, `column 1: $.tier is string, and is_true() is for bools`, ``},

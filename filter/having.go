@@ -76,7 +76,7 @@ func (s *Scope) takenHint(o onto.Operand) string {
 
 // timesHint names the fields that have periods.
 func (s *Scope) timesHint(o onto.Operand) string {
-	return s.fieldsHint(o, "the times are ", "is declared as time", func(f onto.Field) bool { return f.Type == onto.Time })
+	return s.fieldsHint(o, "the times are ", "is declared as time", func(f onto.Field) bool { return f.Type == onto.Time || f.Type == onto.DateOnly })
 }
 
 // fieldsHint names the fields of an operand's type that fit, or says that none does.

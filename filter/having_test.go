@@ -28,9 +28,9 @@ func TestCheckOperand(t *testing.T) {
 		{`left.$.joined.month()`, ``, ``},
 		{`left.$.joined.year()`, ``, ``},
 		{`count_distinct:left.$.joined.day()`, ``, ``},
-		{`left.$.tier.month()`, `column 1: left.$.tier.month(): the field is string, and only times have a month`, `the times are left.$.joined.month()`},
-		{`left.$.extra.month()`, `column 1: left.$.extra.month(): its field is not declared as time, and only times have a month`, `the times are left.$.joined.month()`},
-		{`$.seats.day()`, `column 1: $.seats.day(): the field is int, and only times have a day`, `no field of Subscription is declared as time`},
+		{`left.$.tier.month()`, `column 1: left.$.tier.month(): the field is string, and only times and dates have a month`, `the times are left.$.joined.month()`},
+		{`left.$.extra.month()`, `column 1: left.$.extra.month(): its field is not declared as time or date, and only these have a month`, `the times are left.$.joined.month()`},
+		{`$.seats.day()`, `column 1: $.seats.day(): the field is int, and only times and dates have a day`, `no field of Subscription is declared as time`},
 		{`max:left.$.joined.day()`, `column 1: max:left.$.joined.day(): max takes no period`, `only count_distinct takes one, or group by it`},
 
 		{`$.seat`, `column 1: Subscription has no field seat`, `did you mean seats?`},
@@ -64,7 +64,7 @@ func TestCheckOperand(t *testing.T) {
 	}{
 		{onto.Operand{}, `a path has no names`, `name a field: onto.Path("name")`},
 		{onto.Path().Sum(), `a path has no names`, `name a field: onto.Path("name")`},
-		{onto.Left("tier").Week(), `left.$.tier.week(): the field is string, and only times have a week`, `the times are Left("joined").Week()`},
+		{onto.Left("tier").Week(), `left.$.tier.week(): the field is string, and only times and dates have a week`, `the times are Left("joined").Week()`},
 		{onto.Operand{Side: onto.LeftSide, Path: []string{"joined"}, Per: "fortnight"}, `left.$.joined: the period "fortnight" is unknown`, `use day, week, month or year`},
 		{onto.Left("events", "qty").Sum(), `sum:left.$.events.qty: left.$.events is a list, and sum takes one value of each version, not those of its elements`, `to compute over elements, make each one an entity or a relation, or keep the result in a field of its own; Left("events").AvgLen() is the average length of the list`},
 		{onto.Left("tier").Sum(), `sum:left.$.tier: the field is string, and sum takes numbers`, `it can take Left("age"), Left("extra"), Left("score")`},

@@ -10,14 +10,10 @@ import (
 )
 
 // periodOf is the first day of the period that a canonical value is in, as a canonical
-// text; nil if the value is no time in its stored form.
+// text; nil if the value is no time or date in its stored form.
 func periodOf(p onto.Period, canonical []byte) json.RawMessage {
-	if len(canonical) != len(codec.TimeLayout)+2 || canonical[0] != '"' {
-		return nil
-	}
-	text := string(canonical[1 : len(canonical)-1])
-	at, err := codec.ParseTime(text)
-	if err != nil || codec.FormatTime(at) != text {
+	at, ok := storedMoment(canonical)
+	if !ok {
 		return nil
 	}
 	year, month, day := at.Date()
@@ -33,6 +29,24 @@ func periodOf(p onto.Period, canonical []byte) json.RawMessage {
 		return nil
 	}
 	return time.Date(year, month, day, 0, 0, 0, 0, time.UTC).AppendFormat(nil, `"`+time.DateOnly+`"`)
+}
+
+// storedMoment is the time that a canonical value is in its stored form, or the first moment
+// of a date.
+func storedMoment(canonical []byte) (time.Time, bool) {
+	if len(canonical) < 2 || canonical[0] != '"' {
+		return time.Time{}, false
+	}
+	text := string(canonical[1 : len(canonical)-1])
+	switch len(text) {
+	case len(time.DateOnly):
+		d, err := onto.ParseDate(text)
+		return d.Time(), err == nil
+	case len(codec.TimeLayout):
+		at, err := codec.ParseTime(text)
+		return at, err == nil && codec.FormatTime(at) == text
+	}
+	return time.Time{}, false
 }
 
 // noPeriod is the error that a condition on single versions, or their order, has a
@@ -53,10 +67,10 @@ func (s *Scope) checkPeriod(o onto.Operand, t onto.FieldType) error {
 	case o.Func != "" && o.Func != onto.FuncCountDistinct:
 		return fault(o.Column, "%s: %s takes no period", FormatOperand(o), o.Func).WithHint("only count_distinct takes one, or group by it")
 	case known && t == onto.Any:
-		return fault(o.Column, "%s: its field is not declared as time, and only times have a %s", FormatOperand(o), o.Per).
+		return fault(o.Column, "%s: its field is not declared as time or date, and only these have a %s", FormatOperand(o), o.Per).
 			WithHint("%s", s.timesHint(o))
-	case known && t != onto.Time:
-		return fault(o.Column, "%s: the field is %s, and only times have a %s", FormatOperand(o), t, o.Per).WithHint("%s", s.timesHint(o))
+	case known && t != onto.Time && t != onto.DateOnly:
+		return fault(o.Column, "%s: the field is %s, and only times and dates have a %s", FormatOperand(o), t, o.Per).WithHint("%s", s.timesHint(o))
 	}
 	return nil
 }

@@ -139,27 +139,110 @@ func (s *Scope) endpointWith(o onto.Operand) *onto.Operand {
 
 // typeInside returns the known type of the value that an operand leads to in a field.
 func typeInside(f onto.Field, o onto.Operand) (onto.FieldType, error) {
-	field := o
-	field.Func, field.Path, field.Any, field.Under = "", o.Path[:1], false, nil
-	deeper := len(o.Path) > 1
-	switch {
-	case f.Type == onto.Any, f.Type == onto.Object && deeper, f.Type == onto.List && o.Any && !deeper:
-		return onto.Any, nil
-	case f.Type == onto.List && deeper:
-		field.Any, field.Under = true, o.Path[1:]
-		return "", fault(o.Column, "%s is a list, which has elements and no names", FormatOperand(plain(field))).
-			WithHint("for some element, write %s", spell(field))
-	case deeper:
-		return "", fault(o.Column, "%s is %s and has nothing inside", FormatOperand(field), f.Type)
-	case o.Any:
-		return "", fault(o.Column, "%s is %s, and only a list has elements", FormatOperand(field), f.Type)
+	whole := o
+	whole.Func, whole.Path, whole.Any, whole.Under = "", o.Path[:1], false, nil
+	w := walk{at: &f, operand: whole, column: o.Column}
+	for i, name := range o.Path[1:] {
+		if err := w.into(name, o.Path[i+1:]); err != nil {
+			return "", err
+		}
 	}
-	return f.Type, nil
+	if !o.Any {
+		return w.found(), nil
+	}
+	if err := w.elements(); err != nil {
+		return "", err
+	}
+	for i, name := range o.Under {
+		if err := w.into(name, o.Under[i:]); err != nil {
+			return "", err
+		}
+	}
+	return w.found(), nil
 }
 
-// plain is an operand without its any part.
-func plain(o onto.Operand) onto.Operand {
-	o.Any, o.Under = false, nil
+// walk follows a path through what is declared inside a field.
+type walk struct {
+	at      *onto.Field  // nil where any value can be
+	operand onto.Operand // the way so far
+	column  int
+}
+
+// found is the type of the value where the walk has come to.
+func (w *walk) found() onto.FieldType {
+	if w.at == nil {
+		return onto.Any
+	}
+	return w.at.Type
+}
+
+// free reports whether anything can be inside.
+func (w *walk) free() bool {
+	return w.at == nil || w.at.Type == onto.Any || w.at.Type == onto.Object && w.at.Fields == nil && w.at.Values == nil
+}
+
+// into goes to a member. The rest of the path begins with its name.
+func (w *walk) into(name string, rest []string) error {
+	switch {
+	case w.free():
+		w.at = nil
+	case w.at.Type == onto.List && !w.operand.Any:
+		some := w.operand
+		some.Any, some.Under = true, rest
+		return fault(w.column, "%s is a list, which has elements and no names", FormatOperand(w.operand)).
+			WithHint("for some element, write %s", spell(some))
+	case w.at.Type != onto.Object:
+		return fault(w.column, "%s is %s and has nothing inside", FormatOperand(w.operand), w.at.Type)
+	case w.at.Values != nil:
+		w.at = w.at.Values
+	default:
+		inner, ok := w.at.Inner(name)
+		if !ok {
+			return w.unknown(name)
+		}
+		w.at = inner
+	}
+	w.operand = step(w.operand, name)
+	return nil
+}
+
+// elements goes to the elements of a list.
+func (w *walk) elements() error {
+	switch {
+	case w.at == nil:
+	case w.at.Type == onto.Any:
+		w.at = nil
+	case w.at.Type != onto.List:
+		return fault(w.column, "%s is %s, and only a list has elements", FormatOperand(w.operand), w.at.Type)
+	default:
+		w.at = w.at.Items
+	}
+	w.operand.Any = true
+	return nil
+}
+
+func (w *walk) unknown(name string) error {
+	err := fault(w.column, "%s has no field %s", FormatOperand(w.operand), segment(shorten(name)))
+	var names []string
+	for _, f := range w.at.Fields {
+		names = append(names, f.Name)
+	}
+	if near := suggest.Name(name, names); near != "" && len(name) <= onto.MaxName {
+		return err.WithHint("did you mean %s?", spell(step(w.operand, near)))
+	}
+	if len(names) == 0 {
+		return err.WithHint("it has no fields")
+	}
+	return err.WithHint("its fields are %s", shorten(strings.Join(names, ", ")))
+}
+
+// step is the operand that leads one name further.
+func step(o onto.Operand, name string) onto.Operand {
+	if o.Any {
+		o.Under = slices.Concat(o.Under, []string{name})
+	} else {
+		o.Path = slices.Concat(o.Path, []string{name})
+	}
 	return o
 }
 

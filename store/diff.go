@@ -63,14 +63,22 @@ func differing(changes iter.Seq2[onto.Change, error]) iter.Seq2[onto.Change, err
 func likened(changes iter.Seq2[onto.Change, error]) iter.Seq2[onto.Change, error] {
 	return func(yield func(onto.Change, error) bool) {
 		for c, err := range changes {
-			if err == nil && c.Kind == onto.KindFact && live(c.Before) != nil && live(c.After) != nil {
-				c.Before, c.After = withAsserted(c.Before), withAsserted(c.After)
+			if err == nil {
+				c = liken(c)
 			}
 			if !yield(c, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// liken is likened for one change.
+func liken(c onto.Change) onto.Change {
+	if c.Kind == onto.KindFact && live(c.Before) != nil && live(c.After) != nil {
+		c.Before, c.After = withAsserted(c.Before), withAsserted(c.After)
+	}
+	return c
 }
 
 // withAsserted is a version of a fact that names the commit that asserted it.

@@ -267,22 +267,35 @@ func suggestUpgrader(from, to *onto.Schema) string {
 	d := onto.DiffSchemas(*from, *to)
 	var parts []string
 	gone := d.Removed
-	for _, name := range d.Added {
-		f, _ := to.Field(name)
+	for _, path := range d.Added {
+		f := parseSteps(path).lookup(to)
 		i := slices.IndexFunc(gone, func(g string) bool {
-			was, _ := from.Field(g)
-			return was.Type == f.Type && was.Optional == f.Optional
+			was := parseSteps(g).lookup(from)
+			return f != nil && was != nil && was.Type == f.Type && was.Optional == f.Optional && sameObject(g, path)
 		})
 		if i < 0 {
 			continue
 		}
-		parts = append(parts, fmt.Sprintf("%s = %s | del(%[2]s)", jqPath(name), jqPath(gone[i])))
+		if within, old := parseSteps(gone[i]).split(); len(within) == 0 {
+			_, name := parseSteps(path).split()
+			parts = append(parts, fmt.Sprintf("%s = %s | del(%[2]s)", jqPath(name), jqPath(old)))
+		} else {
+			parts = append(parts, renameProgram(parseSteps(gone[i]), parseSteps(path)))
+		}
 		gone = slices.Delete(slices.Clone(gone), i, i+1)
 	}
-	for _, name := range gone {
-		parts = append(parts, "del("+jqPath(name)+")")
+	for _, path := range gone {
+		within, name := parseSteps(path).split()
+		parts = append(parts, within.change("del("+jqPath(name)+")"))
 	}
 	return strings.Join(parts, " | ")
+}
+
+// sameObject reports whether two paths lead to fields of one object.
+func sameObject(a, b string) bool {
+	in, _ := parseSteps(a).split()
+	other, _ := parseSteps(b).split()
+	return slices.Equal(in, other)
 }
 
 // learned finds given programs for versions that are stored without one.

@@ -329,7 +329,7 @@ func (p *judging) changes(d *backend.Draft) {
 		v := &p.round.Versions[i]
 		after := v.Version
 		after.Commit = 0
-		p.plan.Changes = append(p.plan.Changes, onto.Change{Identity: v.Identity, Before: live(v.Before), After: &after})
+		p.plan.Changes = append(p.plan.Changes, liken(onto.Change{Identity: v.Identity, Before: live(v.Before), After: &after}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto/internal/backoff"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/foldkeep"
+	"github.com/ontologia/onto/store/internal/shape"
 )
 
 // Key is the key of a thing in its parts, as Get takes it: one part for an entity; left
@@ -62,10 +63,11 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		if err != nil {
 			return onto.Result{}, err
 		}
+		before := s.written(reflect.ValueOf(&value).Elem())
 		if err := change(&value); err != nil {
 			return onto.Result{}, err
 		}
-		res, err := s.replace(ctx, d, &found, reflect.ValueOf(&value).Elem())
+		res, err := s.replace(ctx, d, &found, before, reflect.ValueOf(&value).Elem())
 		switch {
 		case onto.CodeOf(err) != onto.Stale:
 			return res, err
@@ -79,8 +81,22 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 	}
 }
 
+// written is the write of a struct as it was read, if the program may not know all fields of
+// its type: what it writes later decides only what differs.
+func (s *Store) written(v reflect.Value) *backend.Write {
+	types := s.catalog()
+	if t, err := types.OfStruct(v.Type()); err != nil || t.Known == nil {
+		return nil
+	}
+	w, err := types.StructWrite(v, false)
+	if err != nil {
+		return nil
+	}
+	return &w
+}
+
 // replace commits a draft with a struct in place of the version that was read.
-func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, v reflect.Value) (onto.Result, error) {
+func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, before *backend.Write, v reflect.Value) (onto.Result, error) {
 	types := s.catalog()
 	draft, err := s.draft(ctx, types, d)
 	if err != nil {
@@ -96,6 +112,9 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	if w.Identity != found.Identity {
 		return onto.Result{}, onto.Errorf(onto.Invalid, "the update of %s made it %s", found.Identity, w.Identity).
 			WithHint("a key cannot change: delete the one and ensure the other in one draft")
+	}
+	if before != nil && w.Known != nil {
+		shape.OnlyChanged(&w, before.Fields)
 	}
 	if draft.IdempotencyKey != "" {
 		draft.Digest = updateDigest(draft, w.Identity)

@@ -41,24 +41,6 @@ type Upgrader struct {
 	edits []edit // what it does to single fields, in this order
 }
 
-// edit moves a field to another name, or drops it.
-type edit struct{ field, to string }
-
-// RenameField is the upgrader that moves a field to another name.
-func RenameField(typ string, from int, old, to string) Upgrader {
-	o, n := jqName(old), jqName(to)
-	return Upgrader{
-		Type: typ, From: from, Note: "rename field " + old + " to " + to,
-		Program: fmt.Sprintf("if has(%s) then .[%s] = .[%s] | del(.[%s]) else . end", o, n, o, o),
-		edits:   []edit{{old, to}},
-	}
-}
-
-// DropField is the upgrader that leaves out a field. History keeps its values.
-func DropField(typ string, from int, field string) Upgrader {
-	return Upgrader{Type: typ, From: from, Note: "drop field " + field, Program: "del(.[" + jqName(field) + "])", edits: []edit{{field: field}}}
-}
-
 // RenameType is the upgrader that gives a type another name: what was stored
 // under the old one is read, and goes on, under the new one.
 func RenameType(old, to string) Upgrader { return Upgrader{Type: to, RenamedFrom: old} }
@@ -152,29 +134,9 @@ func join(a, b Upgrader) (Upgrader, error) {
 	return a, nil
 }
 
-// checkEdits refuses a renaming or dropping that does not fit the type.
-func (u *Upgrader) checkEdits(from *onto.Schema) error {
-	fields := from.FieldNames()
-	if from.Kind == onto.KindFact && len(u.edits) > 0 {
-		return onto.Errorf(onto.Invalid, "%s: the attribute %s of facts can be neither renamed nor dropped by an upgrader: it is a part of what they are", u.step(), u.edits[0].field).
-			WithHint("to drop it, retract the facts on it and leave it out of the type; to rename it, assert them under the new name first")
-	}
-	for _, e := range u.edits {
-		i := slices.Index(fields, e.field)
-		switch {
-		case i < 0:
-			return catalog.UnknownName(onto.Errorf(onto.Invalid, "%s: there is no field %s", u.step(), e.field), e.field, fields,
-				"the fields are "+strings.Join(fields, ", "))
-		case slices.Contains(fields, e.to):
-			return onto.Errorf(onto.Invalid, "%s: %s cannot be renamed to %s, which is there already", u.step(), e.field, e.to).
-				WithHint("drop %s first, or write a program that puts both together", e.to)
-		case e.to == "":
-			fields = slices.Delete(fields, i, i+1)
-		default:
-			fields[i] = e.to
-		}
-	}
-	return nil
+// unknownField adds a hint to an error about a field that does not exist.
+func unknownField(err *onto.Error, name string, names []string) error {
+	return catalog.UnknownName(err, name, names, "the fields are "+strings.Join(names, ", "))
 }
 
 func joinTexts(list []string, sep string) string {

@@ -90,7 +90,7 @@ func TestZeroStruct(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `{"at":"0001-01-01T00:00:00.000000+00:00","bytes":"","default":"Silver","flag":false,"float":0,"grid":[null,null],` +
+	want := `{"at":"0001-01-01T00:00:00.000000+00:00","bytes":"","default":"Silver","flag":false,"float":0,"grid":[[],[]],` +
 		`"host":"","id":0,"labels":{},"level":"","note":"","place":{"number":0,"street":""},"quoted":"0","single":0,"small":0,` +
 		`"tags":[],"text":"","unsigned":0}`
 	if string(v.Fields) != want {

@@ -3,7 +3,6 @@ package backendtest
 import (
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 
@@ -249,10 +248,10 @@ func (w wish) write(now present) backend.Write {
 	if w.Known > 0 {
 		wanted.Merge = w.Value%2 == 0
 		for _, m := range codec.Members(wanted.Fields) {
-			wanted.Known = append(wanted.Known, m.Name)
+			wanted.Known = wanted.Known.With(backend.KnownField{Name: m.Name})
 		}
-		if w.Known == 2 && !slices.Contains(wanted.Known, "t") {
-			wanted.Known = append(wanted.Known, "t")
+		if w.Known == 2 {
+			wanted.Known = wanted.Known.With(backend.KnownField{Name: "t"})
 		}
 	}
 	return wanted

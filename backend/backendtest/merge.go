@@ -28,7 +28,7 @@ func mergeStories() []tale {
 
 // knowing is a write that decides these fields only.
 func knowing(w backend.Write, fields ...string) backend.Write {
-	w.Known = append([]string{}, fields...)
+	w.Known = backend.Named(fields...)
 	return w
 }
 

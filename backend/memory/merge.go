@@ -2,6 +2,7 @@ package memory
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -62,7 +63,7 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 	known := w.Known
 	for _, v := range l.versionsOf(w.TypeName()) {
 		if w.Known == nil && v.Version == w.SchemaVersion {
-			known = v.Schema.FieldNames()
+			known = backend.KnownOf(v.Schema.Fields)
 		}
 	}
 	whole := w.Known == nil && w.SchemaVersion == last.Version
@@ -70,32 +71,22 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 	if w.Op == onto.Delete || whole {
 		return w, nil
 	}
-	fields := map[string]json.RawMessage{}
 	exists := newest != nil && newest.Live()
+	var present json.RawMessage
 	if exists {
-		if err := json.Unmarshal(newest.Fields, &fields); err != nil {
-			return w, onto.Errorf(onto.Corrupt, "%s: %w", w.Identity, err)
-		}
+		present = newest.Fields
 	}
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(w.Fields, &given); err != nil {
-		return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
-	}
-	for _, name := range known {
-		delete(fields, name)
-	}
-	for name, value := range given {
-		if !exists || slices.Contains(known, name) {
-			fields[name] = value
-		}
+	fields, err := overlay(known, present, w.Fields, "")
+	if err != nil {
+		return w, onto.Errorf(onto.CodeOf(err), "%s: %w", w.Identity, err)
 	}
 	for _, f := range last.Schema.Fields {
 		value, present := fields[f.Name]
 		switch {
 		case present:
-			fitted, err := f.Type.Fit(value)
+			fitted, err := f.Fit(value)
 			if err != nil {
-				return w, onto.Errorf(onto.Invalid, "%s: field %s: %w", w.Identity, f.Name, err)
+				return w, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
 			}
 			fields[f.Name] = fitted
 		case f.Default != nil:
@@ -114,4 +105,54 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 		err = refusal.FieldsTooLarge(w.Identity, len(w.Fields))
 	}
 	return w, err
+}
+
+// overlay is the members of an object at a path: those that a write knows as it gives them,
+// the others as they are.
+func overlay(known backend.Known, present, given json.RawMessage, path string) (map[string]json.RawMessage, error) {
+	fields, wanted := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if present != nil {
+		if err := json.Unmarshal(present, &fields); err != nil {
+			return nil, onto.Errorf(onto.Corrupt, "%w", err)
+		}
+	}
+	if err := json.Unmarshal(given, &wanted); err != nil {
+		return nil, onto.Errorf(onto.Invalid, "%w", err)
+	}
+	for name := range wanted {
+		if _, decided := known.Find(name); present != nil && !decided {
+			delete(wanted, name)
+		}
+	}
+	for _, k := range known {
+		stored, value := fields[k.Name], wanted[k.Name]
+		delete(fields, k.Name)
+		if stored == nil || value == nil {
+			continue
+		}
+		at := onto.FieldPath(path, k.Name)
+		if lost := k.Unknown(stored); lost != "" {
+			return nil, refusal.WouldLose(at, lost)
+		}
+		if k.Fields != nil && codec.KindOf(stored) == codec.Object && codec.KindOf(value) == codec.Object {
+			inside, err := overlay(k.Fields, stored, value, at)
+			if err != nil {
+				return nil, err
+			}
+			text, err := json.Marshal(inside)
+			if err != nil {
+				return nil, onto.Errorf(onto.Invalid, "%w", err)
+			}
+			wanted[k.Name] = text
+		}
+	}
+	maps.Copy(fields, wanted)
+	for name, value := range fields { // RawMessages that were marshalled inside are not canonical
+		canonical, err := codec.AppendCanonical(nil, value)
+		if err != nil {
+			return nil, onto.Errorf(onto.Invalid, "%w", err)
+		}
+		fields[name] = canonical
+	}
+	return fields, nil
 }

@@ -59,10 +59,10 @@ func (a *question) followsIndex() bool {
 		return false
 	}
 	o := q.Order[0].Operand
-	if o.Side != onto.OwnSide || len(o.Path) != 1 {
+	if o.Side != onto.OwnSide {
 		return false
 	}
-	f, ok := s.Field(o.Path[0])
+	f, _, ok := s.Lookup(o.Path)
 	_, sortable := least(f.Type)
 	return ok && f.Index && sortable
 }
@@ -78,7 +78,7 @@ func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlge
 		there := append([]sqlgen.Key{present}, keys[1:]...)
 		further := a.After(there, places)
 		if places == nil { // a place is a bound itself, and SQLite would start at the first one it reads
-			f, _ := a.Scope.Own.Schema.Field(a.Query.Order[0].Operand.Path[0])
+			f, _, _ := a.Scope.Own.Schema.Lookup(a.Query.Order[0].Operand.Path)
 			from, _ := least(f.Type)
 			further = []sqlgen.Part{sqlgen.SQL("? >= ?", first.Expression, from)}
 		}
@@ -96,7 +96,7 @@ func (a *question) alongIndex(keys []sqlgen.Key, places []any, most int) []sqlge
 // not sorted by the value alone.
 func least(t onto.FieldType) (any, bool) {
 	switch t {
-	case onto.String, onto.Time:
+	case onto.String, onto.Time, onto.DateOnly:
 		return "", true
 	case onto.Int:
 		return int64(math.MinInt64), true

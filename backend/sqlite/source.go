@@ -1,8 +1,6 @@
 package sqlite
 
 import (
-	"slices"
-
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
@@ -128,7 +126,7 @@ func (e *endpoints) join(end *sqlgen.End, typ sqlgen.Part, key string) sqlgen.Pa
 // partial, and used only if the literal is in the statement.
 func typeInSQL(name string, s *onto.Schema) (typ sqlgen.Part, written bool) {
 	if s == nil || s.Name != name || onto.CheckName("type", name) != nil ||
-		!slices.ContainsFunc(s.Fields, func(f onto.Field) bool { return f.Index }) {
+		!s.Indexed() {
 		return boundType(name), false
 	}
 	return raw("'" + name + "'"), true

@@ -34,7 +34,7 @@ func partialVerbs(dir string) map[string][][]string {
 			{"events", "drop", "--all"}, {"events", "drop", "--all", "--apply"},
 			{"events", "cleanup", "--before", "1d"}, {"events", "cleanup", "--before", "1d", "--apply"},
 			{"events", "handle", "--handler", "h", "--type", "Ping", "--until-idle", "--", "cat"},
-			{"work", "add", "http://localhost/"}, {"work", "list"}, {"work", "stats"}, {"work", "runs"}, {"work", "tree"},
+			{"work", "add", "http://localhost/"}, {"work", "cleanup", "--before", "90d"}, {"work", "list"}, {"work", "stats"}, {"work", "runs"}, {"work", "tree"},
 			{"work", "export", "--output", filepath.Join(dir, "items.jsonl")}, {"work", "import", filepath.Join(dir, "sqlite.db")}, {"work", "inspect", "1"},
 			{"work", "recrawl", "--all"}, {"work", "retry"}, {"work", "skip", "--all"}, {"work", "seed", "--input", "-"},
 			{"work", "run", "--into", "T"},

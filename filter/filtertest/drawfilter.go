@@ -67,11 +67,10 @@ func (in *inquirer) typeOf(o onto.Operand) onto.FieldType {
 	case onto.RightSide:
 		schema = in.scope.Right
 	}
-	f, _ := schema.Field(o.Path[0])
-	if o.Any || len(o.Path) > 1 {
-		return onto.Any
+	if f := declared(schema, o); f != nil {
+		return f.Type
 	}
-	return f.Type
+	return onto.Any
 }
 
 func testsFor(typ onto.FieldType) []onto.Test {
@@ -84,7 +83,7 @@ func testsFor(typ onto.FieldType) []onto.Test {
 		all = append(append(append(all, compare...), text...), truth...)
 	case onto.String:
 		all = append(append(all, compare...), text...)
-	case onto.Int, onto.Float, onto.Time:
+	case onto.Int, onto.Float, onto.Time, onto.DateOnly:
 		all = append(all, compare...)
 	case onto.Bool:
 		all = append(append(all, onto.Equal, onto.NotEqual, onto.In), truth...)
@@ -111,6 +110,8 @@ func (in *inquirer) value(o onto.Operand, typ onto.FieldType) any {
 		return rapid.Bool().Draw(in.T, "bool")
 	case onto.Time:
 		return drawTime(in.T)
+	case onto.DateOnly:
+		return drawDate(in.T)
 	}
 	return scalar(drawScalar(in.T))
 }
@@ -127,8 +128,12 @@ func scalar(text string) any {
 }
 
 func suits(typ onto.FieldType, v any) bool {
-	switch v.(type) {
+	switch v := v.(type) {
 	case string:
+		if typ == onto.DateOnly {
+			_, err := onto.ParseDate(v)
+			return err == nil
+		}
 		return typ == onto.Any || typ == onto.String || typ == onto.Time
 	case bool:
 		return typ == onto.Any || typ == onto.Bool

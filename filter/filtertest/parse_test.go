@@ -118,7 +118,7 @@ func TestParseRefuses(t *testing.T) {
 		{"# x\ntype Claim\nright a {}\ntrue -> a", "bad.txt:3: Claim has nothing at its right"},
 		{"# x\ntype Note\nleft a {}\ntrue -> a", "bad.txt:3: Note has nothing at its left"},
 		{"# x\ntype Claim\nrow a/b {}\ntrue -> a/b", "bad.txt:3: key \"a/b\": want 3 parts"},
-		{"# x\ntype Claim\nrow a/b/c {\"seq\":\"1\"}\ntrue -> a/b/c", "bad.txt:3: row a/b/c: field seq is int, not string"},
+		{"# x\ntype Claim\nrow a/b/c {\"seq\":\"1\"}\ntrue -> a/b/c", "bad.txt:3: row a/b/c: field seq: expected int, found string"},
 		{"# x\ntype Claim\nrow a/b/c {\"valid_from\":\"2026\"}\ntrue -> a/b/c", "bad.txt:3: row a/b/c: field valid_from"},
 		{"# x\ntype Tie\nrow a {}\ntrue -> a", "bad.txt:3: key \"a\": want 2 parts"},
 		{"# x\ntype Tie\nrow a/ {}\ntrue -> a", "bad.txt:3: key \"a/\": want 2 parts"},
@@ -134,8 +134,8 @@ func TestParseRefuses(t *testing.T) {
 		{"# x\nrow a {}\ntrue -> all but b", "bad.txt:3: there is no row b"},
 		{"# x\ntrue -> a", "bad.txt:2: the group has no rows"},
 		{"# x\nrow a {}\nrow b {}\norder $.x -> a", "bad.txt:4: an order has all 2 rows"},
-		{"# x\ntype Typed\nrow a {\"count\":\"1\"}\ntrue -> a", "bad.txt:3: row a: field count is int, not string"},
-		{"# x\ntype Typed\nrow a {\"made\":\"2026-01-01\"}\ntrue -> a", "bad.txt:3: row a: field made: \"2026-01-01\" is no time"},
+		{"# x\ntype Typed\nrow a {\"count\":\"1\"}\ntrue -> a", "bad.txt:3: row a: field count: expected int, found string"},
+		{"# x\ntype Typed\nrow a {\"made\":\"2026-01-01\"}\ntrue -> a", "bad.txt:3: row a: field made: \"2026-01-01\" is not in its stored form"},
 		{"# x\ntype Typed\nrow a {\"nosuch\":1}\ntrue -> a", "bad.txt:3: row a: Typed has no field nosuch"},
 	}
 	for _, test := range tests {

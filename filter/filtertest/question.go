@@ -187,7 +187,7 @@ func (in *inquirer) aggregation(q backend.Query) *backend.Aggregation {
 // now and then of what is none, which a check would refuse: it has no period.
 func (in *inquirer) grouped() onto.Operand {
 	o := in.operand(false)
-	if in.typeOf(o) == onto.Time && in.chance("period", 8) || in.chance("period of anything", 1) {
+	if t := in.typeOf(o); (t == onto.Time || t == onto.DateOnly) && in.chance("period", 8) || in.chance("period of anything", 1) {
 		o.Per = one(in, "period", onto.Periods()...)
 	}
 	return o
@@ -205,6 +205,9 @@ func (in *inquirer) operand(some bool) onto.Operand {
 	}
 	f := one(in, "field", schema.Fields...)
 	o := onto.Operand{Side: side, Path: []string{f.Name}}
+	if f.Fields != nil || f.Values != nil || f.Items != nil {
+		return in.inside(o, &f, some)
+	}
 	found := codec.Find(in.example(schema).Fields, o.Path)
 	if f.Type == onto.Any || f.Type == onto.Object {
 		names, at := in.walk(found, one(in, "depth", 0, 0, 1, 1, 2))
@@ -223,6 +226,29 @@ func (in *inquirer) operand(some bool) onto.Operand {
 		}
 	}
 	o.Under, _ = in.walk(element, one(in, "under", 0, 0, 1, 1, 2))
+	return o
+}
+
+// inside draws a path into a field of which is declared what it has inside.
+func (in *inquirer) inside(o onto.Operand, f *onto.Field, some bool) onto.Operand {
+	into := func() string {
+		if f.Values != nil {
+			f = f.Values
+			return one(in, "name", names()...)
+		}
+		f = &f.Fields[rapid.IntRange(0, len(f.Fields)-1).Draw(in.T, "inner")]
+		return f.Name
+	}
+	for (f.Values != nil || len(f.Fields) > 0) && in.chance("deeper", 8) {
+		o.Path = append(o.Path, into())
+	}
+	if f.Items == nil || !some {
+		return o
+	}
+	o.Any, f = true, f.Items
+	for (f.Values != nil || len(f.Fields) > 0) && in.chance("under", 8) {
+		o.Under = append(o.Under, into())
+	}
 	return o
 }
 

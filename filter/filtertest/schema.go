@@ -1,6 +1,8 @@
 package filtertest
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -29,7 +31,51 @@ func typedFields() []onto.Field {
 	return []onto.Field{
 		{Name: "text", Type: onto.String}, {Name: "count", Type: onto.Int}, {Name: "rate", Type: onto.Float}, {Name: "done", Type: onto.Bool},
 		{Name: "made", Type: onto.Time}, {Name: "about", Type: onto.Object}, {Name: "tags", Type: onto.List}, {Name: "free", Type: onto.Any},
+		{Name: "born", Type: onto.DateOnly},
+		{Name: "tier", Type: onto.String, Enum: []json.RawMessage{[]byte(`"Gold"`), []byte(`"Silver"`)}},
+		{Name: "nums", Type: onto.List, Items: &onto.Field{Type: onto.Int}},
+		{Name: "labels", Type: onto.Object, Values: &onto.Field{Type: onto.String}},
+		{Name: "home", Type: onto.Object, Fields: []onto.Field{
+			{Name: "city", Type: onto.String, Optional: true},
+			{Name: "geo", Type: onto.Object, Optional: true, Fields: []onto.Field{{Name: "lat", Type: onto.Float}, {Name: "seen", Type: onto.DateOnly, Optional: true}}},
+			{Name: "zip", Type: onto.Int},
+		}},
+		{Name: "lines", Type: onto.List, Items: &onto.Field{Type: onto.Object, Fields: []onto.Field{
+			{Name: "qty", Type: onto.Int}, {Name: "sku", Type: onto.String, Optional: true},
+		}}},
 	}
+}
+
+// declared returns what is declared about the value that an operand leads to; nil if it can be
+// anything.
+func declared(s *onto.Schema, o onto.Operand) *onto.Field {
+	f, ok := s.Field(o.Path[0])
+	if !ok {
+		return nil
+	}
+	at := &f
+	into := func(name string) {
+		switch {
+		case at == nil:
+		case at.Values != nil:
+			at = at.Values
+		default:
+			at, _ = at.Inner(name)
+		}
+	}
+	for _, name := range o.Path[1:] {
+		into(name)
+	}
+	if !o.Any {
+		return at
+	}
+	if at != nil {
+		at = at.Items
+	}
+	for _, name := range o.Under {
+		into(name)
+	}
+	return at
 }
 
 // kindOf returns the kind of a type.
@@ -102,10 +148,6 @@ func quote(text string) []byte {
 // obeys reports whether a row may be stored: its fields have names that fields
 // can have, and fit the types that are declared.
 func (g *Group) obeys(r *Row) error {
-	kinds := map[onto.FieldType][]codec.ValueKind{
-		onto.String: {codec.String}, onto.Int: {codec.Int}, onto.Float: {codec.Int, codec.Float}, onto.Bool: {codec.Bool},
-		onto.Time: {codec.String}, onto.Object: {codec.Object}, onto.List: {codec.List},
-	}
 	for _, m := range codec.Members(r.Fields) {
 		if err := onto.CheckName("field", m.Name); err != nil {
 			return err
@@ -113,7 +155,7 @@ func (g *Group) obeys(r *Row) error {
 		if m.Name == keyField {
 			continue
 		}
-		declared := fieldsOf(g.typeOf(r))
+		declared := fieldsOf(g.typeOf(r)) // beside the key
 		i := slices.IndexFunc(declared, func(f onto.Field) bool { return f.Name == m.Name })
 		switch {
 		case i < 0 && g.typeOf(r) == typeTyped:
@@ -121,14 +163,16 @@ func (g *Group) obeys(r *Row) error {
 		case i < 0:
 			continue
 		}
-		f, kind := declared[i], codec.KindOf(m.Value)
-		if f.Type != onto.Any && kind != codec.Null && !slices.Contains(kinds[f.Type], kind) {
-			return fmt.Errorf("field %s is %s, not %s", f.Name, f.Type, kind)
+		f := declared[i]
+		if codec.KindOf(m.Value) == codec.Null {
+			continue
 		}
-		if f.Type == onto.Time && kind == codec.String {
-			if t, err := codec.ParseTime(codec.Unquote(m.Value)); err != nil || codec.FormatTime(t) != codec.Unquote(m.Value) {
-				return fmt.Errorf("field %s: %s is no time in its stored form", f.Name, m.Value)
-			}
+		fitted, err := f.Fit(m.Value)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(fitted, m.Value) {
+			return fmt.Errorf("field %s: %s is not in its stored form", f.Name, m.Value)
 		}
 	}
 	return nil

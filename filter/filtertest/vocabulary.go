@@ -111,12 +111,56 @@ func drawTime(t *rapid.T) string {
 	}).Draw(t, "time")
 }
 
+// drawDate draws a date.
+func drawDate(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"2026-02-10", "2026-02-09", "2025-12-31", "0001-01-01", "9999-12-31", "2024-02-29", "2024-12-30"}).Draw(t, "date")
+}
+
+// drawInside draws the members of an object whose fields are declared, or the values of a
+// map.
+func drawInside(t *rapid.T, f onto.Field) string {
+	var list []string
+	add := func(name, value string) { list = append(list, string(quote(name))+":"+value) }
+	if f.Values != nil {
+		for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom(names()), 0, 2, rapid.ID[string]).Draw(t, "values") {
+			add(name, drawField(t, *f.Values))
+		}
+	}
+	for _, inner := range f.Fields {
+		if inner.Optional && rapid.IntRange(0, 2).Draw(t, inner.Name) == 2 {
+			continue
+		}
+		inner.Optional = false // null is absent in stored objects
+		add(inner.Name, drawField(t, inner))
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}
+
+// drawItems draws a list whose elements are declared.
+func drawItems(t *rapid.T, f onto.Field) string {
+	list := make([]string, rapid.IntRange(0, 3).Draw(t, "items"))
+	for i := range list {
+		list[i] = drawField(t, *f.Items)
+	}
+	return "[" + strings.Join(list, ",") + "]"
+}
+
 // drawField draws a value that a field may have.
 func drawField(t *rapid.T, f onto.Field) string {
 	if f.Optional && rapid.IntRange(0, 19).Draw(t, "null") == 19 {
 		return "null"
 	}
+	switch {
+	case f.Enum != nil:
+		return string(rapid.SampledFrom(f.Enum).Draw(t, "enum"))
+	case f.Fields != nil || f.Values != nil:
+		return drawInside(t, f)
+	case f.Items != nil:
+		return drawItems(t, f)
+	}
 	switch f.Type {
+	case onto.DateOnly:
+		return string(quote(drawDate(t)))
 	case onto.String:
 		return string(quote(drawWord(t)))
 	case onto.Int:
@@ -191,6 +235,9 @@ func agreeSchemas(t *rapid.T) []*onto.Schema {
 			f.Optional = s.Kind == onto.KindFact || f.Name != s.Key && f.Name != "must" && f.Name != "need"
 			f.Many = s.Kind == onto.KindFact && f.Name == "must"
 			f.Index = rapid.Bool().Draw(t, s.Name+"."+f.Name+" is indexed")
+			for i := range f.Fields {
+				f.Fields[i].Index = f.Fields[i].Type.Scalar() && rapid.Bool().Draw(t, s.Name+"."+f.Name+"."+f.Fields[i].Name+" is indexed")
+			}
 		}
 		s.SortFields()
 	}

@@ -26,7 +26,7 @@ const (
 // is allowed everywhere. No arrow points up.
 func may() map[string][]string {
 	return map[string][]string{
-		".":                 {"internal/gostruct", "internal/codec", "internal/segment", "internal/shell"},
+		".":                 {"internal/suggest", "internal/gostruct", "internal/codec", "internal/segment", "internal/shell"},
 		"internal/arch":     {},
 		"internal/child":    {},
 		"internal/effort":   {"pgregory.net/rapid"},

@@ -41,15 +41,9 @@ func within(err error, step string) error {
 	return e
 }
 
-// stepTo is the path from an object to the member of that name.
-func stepTo(name string) string {
-	plain := name != ""
-	for i := range len(name) {
-		c := name[i]
-		letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-		plain = plain && (letter || i > 0 && '0' <= c && c <= '9')
-	}
-	if plain {
+// Step is the path from an object to the member of that name.
+func Step(name string) string {
+	if isWord(name) {
 		return "." + shorten(name)
 	}
 	return "." + string(appendQuoted(nil, shorten(name)))
@@ -213,7 +207,7 @@ func (p *parser) member(depth int) (span, error) {
 	}
 	p.out = append(p.out, ':')
 	if err := p.value(depth); err != nil {
-		return span{}, within(err, stepTo(unquote(p.out[name.start:name.end])))
+		return span{}, within(err, Step(unquote(p.out[name.start:name.end])))
 	}
 	return name, nil
 }

@@ -22,6 +22,11 @@ func AppendValue(dst []byte, v reflect.Value) ([]byte, error) { return appendVal
 // level of depth.
 func AppendMember(dst []byte, v reflect.Value) ([]byte, error) { return appendValue(dst, v, 1) }
 
+// AppendInside is AppendValue for a value that stands inside that many objects and lists.
+func AppendInside(dst []byte, v reflect.Value, depth int) ([]byte, error) {
+	return appendValue(dst, v, depth)
+}
+
 func appendValue(dst []byte, v reflect.Value, depth int) ([]byte, error) {
 	for hops := 0; v.IsValid() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer && (v.IsNil() || !marshals(v.Type()))); hops++ {
 		if hops > MaxDepth {

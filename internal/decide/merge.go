@@ -1,8 +1,8 @@
 package decide
 
 import (
-	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -42,7 +42,7 @@ func (c *Catalog) Merged(w *backend.Write, newest *onto.Version) (*backend.Write
 	}
 	known := w.Known
 	if known == nil {
-		known = c.fieldsOf(w)
+		known = c.knownTo(w)
 	}
 	merged := *w
 	merged.SchemaVersion, merged.Known = last.Version, nil
@@ -62,17 +62,17 @@ func (c *Catalog) Merged(w *backend.Write, newest *onto.Version) (*backend.Write
 	return &merged, nil
 }
 
-// fieldsOf is the fields of the version that a write was made for.
-func (c *Catalog) fieldsOf(w *backend.Write) []string {
+// knownTo is the fields of the version that a write was made for.
+func (c *Catalog) knownTo(w *backend.Write) backend.Known {
 	if i := indexOf(c.All, w.TypeName(), w.SchemaVersion); i >= 0 {
-		return c.All[i].Schema.FieldNames()
+		return backend.KnownOf(c.All[i].Schema.Fields)
 	}
 	return nil
 }
 
 // merge is the fields of an object: those that are known as given, the others as they
 // are, and defaults for absent ones. What is given besides counts if there is no object yet.
-func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Version) ([]byte, error) {
+func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
 	exists := newest != nil && newest.Live()
 	if exists {
@@ -83,23 +83,18 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 	}
 	members := slices.Clone(given)
 	if exists {
-		members = slices.DeleteFunc(members, func(m codec.Member) bool { return !slices.Contains(known, m.Name) })
-	}
-	named := func(name string) func(codec.Member) bool {
-		return func(m codec.Member) bool { return m.Name == name }
-	}
-	for _, m := range present {
-		if !slices.Contains(known, m.Name) {
-			members = append(members, m)
+		var err error
+		if members, err = mergeMembers(known, given, present, ""); err != nil {
+			return nil, err
 		}
 	}
 	for _, f := range s.Fields {
-		i := slices.IndexFunc(members, named(f.Name))
+		i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == f.Name })
 		switch {
 		case i >= 0: // a wider type may have another form
-			value, err := f.Type.Fit(members[i].Value)
+			value, err := f.Fit(members[i].Value)
 			if err != nil {
-				return nil, onto.Errorf(onto.Invalid, "field %s: %w", f.Name, err)
+				return nil, err
 			}
 			members[i].Value = value
 		case f.Default != nil:
@@ -110,6 +105,61 @@ func merge(s *onto.Schema, known []string, given []codec.Member, newest *onto.Ve
 			return nil, refusal.FieldMissing(f)
 		}
 	}
-	slices.SortFunc(members, func(a, b codec.Member) int { return bytes.Compare([]byte(a.Name), []byte(b.Name)) })
+	sortMembers(members)
 	return codec.AppendObject(nil, members), nil
+}
+
+// mergeMembers is the members of a stored object that stands at a path: those that are known
+// as given, the others as they are.
+func mergeMembers(known backend.Known, given, present []codec.Member, path string) ([]codec.Member, error) {
+	var members []codec.Member
+	for _, m := range given {
+		f, decided := known.Find(m.Name)
+		if !decided {
+			continue
+		}
+		if stored := find(present, m.Name); stored != nil {
+			var err error
+			if m.Value, err = mergeValue(&f.Inside, m.Value, stored, onto.FieldPath(path, m.Name)); err != nil {
+				return nil, err
+			}
+		}
+		members = append(members, m)
+	}
+	for _, m := range present {
+		if _, decided := known.Find(m.Name); !decided {
+			members = append(members, m)
+		}
+	}
+	return members, nil
+}
+
+// find returns the value of a member, or nil.
+func find(members []codec.Member, name string) []byte {
+	i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return members[i].Value
+}
+
+// mergeValue is what becomes of a stored value in whose place another one is given, of
+// which not all may be known.
+func mergeValue(in *backend.Inside, given, present []byte, path string) ([]byte, error) {
+	if lost := in.Unknown(present); lost != "" {
+		return nil, refusal.WouldLose(path, lost)
+	}
+	if in.Fields == nil || codec.KindOf(given) != codec.Object || codec.KindOf(present) != codec.Object {
+		return given, nil
+	}
+	members, err := mergeMembers(in.Fields, codec.Members(given), codec.Members(present), path)
+	if err != nil {
+		return nil, err
+	}
+	sortMembers(members)
+	return codec.AppendObject(nil, members), nil
+}
+
+func sortMembers(members []codec.Member) {
+	slices.SortFunc(members, func(a, b codec.Member) int { return strings.Compare(a.Name, b.Name) })
 }

@@ -94,6 +94,13 @@ func MissingToMake(f onto.Field) error {
 		WithHint("check the key, or give all required fields")
 }
 
+// WouldLose is the error for a write of a list or a map by a program that does not know all
+// fields of what the stored one holds.
+func WouldLose(path, lost string) error {
+	return onto.Errorf(onto.SchemaOutdated, "field %s cannot be written by this program: what is stored there has %s, which it does not know and would lose", path, path+lost).
+		WithHint("open the store again with the present types, or change other fields only, by store.Update")
+}
+
 // FieldsTooLarge is the error for fields with too many bytes.
 func FieldsTooLarge(id onto.Identity, bytes int) error {
 	return onto.Errorf(onto.TooLarge, "%s has %d bytes of fields, the limit is %d", id, bytes, onto.MaxFields)

@@ -75,37 +75,92 @@ func readIdentity(in *bufio.Reader) (id onto.Identity, err error) {
 	}, nil
 }
 
-// appendKnown encodes the fields that a write knows: 0 for all, else their number
-// and 1, with Merge in the lowest bit.
+// appendKnown encodes the fields that a write knows: 0 for all, else 1, or 3 with Merge,
+// and the set.
 func appendKnown(buf []byte, w *backend.Write) []byte {
-	if w.Known == nil {
+	switch {
+	case w.Known == nil:
 		return append(buf, 0)
+	case w.Merge:
+		buf = append(buf, 3)
+	default:
+		buf = append(buf, 1)
 	}
-	head := uint64(len(w.Known)+1) << 1
-	if w.Merge {
-		head |= 1
+	return appendSet(buf, w.Known)
+}
+
+func readKnown(in *bufio.Reader, w *backend.Write) error {
+	head, err := in.ReadByte()
+	if err != nil || head == 0 {
+		return err
 	}
-	buf = binary.AppendUvarint(buf, head)
-	for _, name := range w.Known {
-		buf = append(binary.AppendUvarint(buf, uint64(len(name))), name...)
+	w.Merge = head == 3
+	w.Known, err = readSet(in)
+	return err
+}
+
+// appendSet encodes known fields: their number, and each with its name and what is inside.
+func appendSet(buf []byte, known backend.Known) []byte {
+	buf = binary.AppendUvarint(buf, uint64(len(known)))
+	for i := range known {
+		buf = append(binary.AppendUvarint(buf, uint64(len(known[i].Name))), known[i].Name...)
+		buf = appendInside(buf, &known[i].Inside)
 	}
 	return buf
 }
 
-func readKnown(in *bufio.Reader, w *backend.Write) error {
-	head, err := binary.ReadUvarint(in)
-	if err != nil || head == 0 {
-		return err
-	}
-	w.Merge, w.Known = head&1 == 1, []string{}
-	for range head>>1 - 1 {
-		name, err := readText(in)
-		if err != nil {
-			return err
+func readSet(in *bufio.Reader) (backend.Known, error) {
+	n, err := binary.ReadUvarint(in)
+	known := backend.Known{}
+	for ; n > 0 && err == nil; n-- {
+		var f backend.KnownField
+		var name []byte
+		if name, err = readText(in); err == nil {
+			f.Name = string(name)
+			f.Inside, err = readInside(in)
 		}
-		w.Known = append(w.Known, string(name))
+		known = append(known, f)
 	}
-	return nil
+	return known, err
+}
+
+// What is inside a known field.
+const (
+	insideAll byte = iota
+	insideFields
+	insideItems
+	insideValues
+)
+
+func appendInside(buf []byte, inside *backend.Inside) []byte {
+	switch {
+	case inside.Fields != nil:
+		return appendSet(append(buf, insideFields), inside.Fields)
+	case inside.Items != nil:
+		return appendInside(append(buf, insideItems), inside.Items)
+	case inside.Values != nil:
+		return appendInside(append(buf, insideValues), inside.Values)
+	}
+	return append(buf, insideAll)
+}
+
+func readInside(in *bufio.Reader) (inside backend.Inside, err error) {
+	what, err := in.ReadByte()
+	if err != nil {
+		return inside, err
+	}
+	var deeper backend.Inside
+	switch what {
+	case insideFields:
+		inside.Fields, err = readSet(in)
+	case insideItems:
+		deeper, err = readInside(in)
+		inside.Items = &deeper
+	case insideValues:
+		deeper, err = readInside(in)
+		inside.Values = &deeper
+	}
+	return inside, err
 }
 
 func readText(in *bufio.Reader) ([]byte, error) {

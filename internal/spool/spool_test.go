@@ -95,7 +95,10 @@ func drawWrite(t *rapid.T) backend.Write {
 		w.Op, w.Fields = onto.Delete, nil
 	}
 	if rapid.Bool().Draw(t, "partial") {
-		w.Known = rapid.SampledFrom([][]string{{}, {"a"}, {"a", "bc"}}).Draw(t, "known")
+		w.Known = rapid.SampledFrom([]backend.Known{{}, backend.Named("a"), backend.Named("a", "bc"), {
+			{Name: "a", Inside: backend.Inside{Fields: backend.Known{{Name: ""}, {Name: "b", Inside: backend.Inside{Fields: backend.Known{}}}}}},
+			{Name: "l", Inside: backend.Inside{Items: &backend.Inside{Values: &backend.Inside{Fields: backend.Named("x")}}}},
+		}}).Draw(t, "known")
 		w.Merge = rapid.Bool().Draw(t, "merge")
 	}
 	w.Once, w.Derived = rapid.IntRange(0, 4).Draw(t, "once") == 0, rapid.IntRange(0, 4).Draw(t, "derived") == 0

@@ -80,7 +80,7 @@ type Dialect interface {
 type Value struct {
 	Document Part           // what the path starts from: a JSON object, or NULL
 	Path     []string       // the names that lead to the value
-	Named    bool           // the path is one name, which the schema has
+	Literal  string         // the path as it can stand in the statement, if the schema has it; "" to bind it
 	Type     onto.FieldType // the type of the value if it is not null; "" if that is not known
 	Required bool           // it is never missing and never null
 	Per      onto.Period    // groups are made of the period that it is in; "" for itself
@@ -97,7 +97,7 @@ func (v Value) typed() bool { return v.Column.SQL != "" }
 // holds reports whether a value is known to be of a kind, if it is not null.
 func (v Value) holds(k kind) bool {
 	switch v.Type {
-	case onto.String, onto.Time:
+	case onto.String, onto.Time, onto.DateOnly:
 		return k == text
 	case onto.Int, onto.Float:
 		return k == number

@@ -46,8 +46,8 @@ func (d DuckDB) kind(v Value) Part { return SQL("json_type(?, ?)", v.Document, d
 // path is a JSON path and what follows it. It is bound, or written if the schema
 // has the name.
 func (DuckDB) path(v Value, rest string) any {
-	if v.Named {
-		return Part{SQL: "'$." + v.Path[0] + rest + "'"}
+	if v.Literal != "" {
+		return Part{SQL: "'$." + v.Literal + rest + "'"}
 	}
 	var path strings.Builder
 	path.WriteByte('$')

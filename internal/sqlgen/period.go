@@ -4,13 +4,14 @@ import (
 	"github.com/ontologia/onto"
 )
 
-// What is no time in its stored form has no period, so the whole form is checked: the
+// What is no time or date in its stored form has no period, so the whole form is checked: the
 // columns of a row may hold anything, and the engines take other texts for times, too.
 
-// storedTime is the stored form of a time, apart from its ranges.
+// The stored forms of a time and of a date, apart from their ranges.
 const (
+	dateGlob     constant = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]'"
 	storedGlob   constant = "'[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9].[0-9][0-9][0-9][0-9][0-9][0-9]+00:00'"
-	storedRegexp constant = "'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-2][0-9]:[0-5][0-9]:[0-5][0-9][.][0-9]{6}[+]00:00'"
+	storedRegexp constant = "'[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-2][0-9]:[0-5][0-9]:[0-5][0-9][.][0-9]{6}[+]00:00)?'"
 )
 
 // period is the first day of the period that the time in a text is in, given the
@@ -32,7 +33,7 @@ func period(p onto.Period, text, isTime, monday Part) Part {
 // period is the period of a value. SQLite turns February 30 into a day of March.
 func (d SQLite) period(v Value) Part {
 	x := d.scalar(v)
-	isTime := SQL("? GLOB ? AND date(substr(?, 1, 10)) = substr(?, 1, 10)", x, SQL(storedGlob), x, x)
+	isTime := SQL("(? GLOB ? OR ? GLOB ?) AND date(substr(?, 1, 10)) = substr(?, 1, 10)", x, SQL(storedGlob), x, SQL(dateGlob), x, x)
 	if !v.holds(text) {
 		isTime = All(isTime, d.isKind(v, text))
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/codec"
 )
 
 // Scope is what a filter's operands refer to in a statement.
@@ -108,10 +109,7 @@ func (s *Scope) value(o onto.Operand) Value {
 	if d.Column != "" {
 		v.Document = Part{SQL: d.Column}
 	}
-	if len(o.Path) != 1 {
-		return v
-	}
-	if d.Typed != nil && !o.Any {
+	if len(o.Path) == 1 && d.Typed != nil && !o.Any {
 		if column, t, ok := d.Typed(o.Path[0]); ok {
 			v.Column, v.Type = Part{SQL: column}, t
 			return v
@@ -120,13 +118,15 @@ func (s *Scope) value(o onto.Operand) Value {
 	if d.Schema == nil {
 		return v
 	}
-	f, ok := d.Schema.Field(o.Path[0])
-	if !ok || onto.CheckName("field", f.Name) != nil {
+	f, always, ok := d.Schema.Lookup(o.Path)
+	if ok {
+		v.Literal, ok = codec.WordPath(o.Path)
+	}
+	if !ok {
 		return v
 	}
-	v.Named = true
-	if d.Obeyed || d.Facts && onto.ReservedAttribute(f.Name) && f.Name != onto.FactValue {
-		v.Type, v.Required = f.Type, !f.Optional && o.Side == onto.OwnSide
+	if d.Obeyed || d.Facts && onto.ReservedAttribute(o.Path[0]) && o.Path[0] != onto.FactValue {
+		v.Type, v.Required = f.Type, always && o.Side == onto.OwnSide
 	}
 	return v
 }

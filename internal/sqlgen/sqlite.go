@@ -41,8 +41,8 @@ func (d SQLite) kind(v Value) Part {
 // path is a JSON path. It is bound, or written if the schema has the name. A name that
 // is no valid text is in no document: its path is NULL, and so is its value.
 func (SQLite) path(v Value) any {
-	if v.Named {
-		return Part{SQL: "'$." + v.Path[0] + "'"}
+	if v.Literal != "" {
+		return Part{SQL: "'$." + v.Literal + "'"}
 	}
 	path := []byte{'$'}
 	for _, name := range v.Path {
@@ -98,7 +98,7 @@ func (d SQLite) Compare(v Value, t onto.Test, with any) Part {
 // greater.
 func (d SQLite) NullOr(v Value, t onto.Test, with any) (Part, bool) {
 	text, ok := with.(string)
-	if !ok || v.Type != onto.String && v.Type != onto.Time {
+	if !ok || v.Type != onto.String && v.Type != onto.Time && v.Type != onto.DateOnly {
 		return Part{}, false
 	}
 	switch t {

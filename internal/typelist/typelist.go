@@ -219,11 +219,29 @@ func Copy(list []onto.SchemaVersion) []onto.SchemaVersion {
 }
 
 func copySchema(s onto.Schema) onto.Schema {
-	s.Fields = slices.Clone(s.Fields)
-	for i := range s.Fields {
-		s.Fields[i].Default = bytes.Clone(s.Fields[i].Default)
-	}
+	s.Fields = copyFields(s.Fields)
 	return s
+}
+
+func copyFields(fields []onto.Field) []onto.Field {
+	fields = slices.Clone(fields)
+	for i := range fields {
+		copyInside(&fields[i])
+	}
+	return fields
+}
+
+// copyInside replaces what a field points to by copies.
+func copyInside(f *onto.Field) {
+	f.Default = bytes.Clone(f.Default)
+	f.Enum = slices.Clone(f.Enum)
+	f.Fields = copyFields(f.Fields)
+	if f.Items = copied(f.Items); f.Items != nil {
+		copyInside(f.Items)
+	}
+	if f.Values = copied(f.Values); f.Values != nil {
+		copyInside(f.Values)
+	}
 }
 
 // copied returns a copy of what is pointed to.

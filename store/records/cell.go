@@ -24,7 +24,7 @@ func appendCellValue(dst []byte, f *onto.Field, cell []byte) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	if _, err := f.Type.Fit(dst[start:]); err != nil {
+	if _, err := f.FitValue(dst[start:]); err != nil {
 		return dst, notOfType(f.Type, cell, err)
 	}
 	return dst, nil
@@ -48,7 +48,7 @@ func notOfType(t onto.FieldType, cell []byte, why error) error {
 		return err.WithHint("write a number with a point, such as 3.5, -7 or 1e6, without spaces or separators")
 	case onto.Bool:
 		return err.WithHint("write true or false, in lower case")
-	case onto.Time:
+	case onto.Time, onto.DateOnly:
 		return why // which says how one is written
 	}
 	if onto.CodeOf(why) != "" { // it is JSON, of another type
@@ -69,7 +69,7 @@ func appendCellJSON(dst []byte, t onto.FieldType, cell []byte) ([]byte, error) {
 			return dst, err
 		}
 		return codec.AppendString(dst, text)
-	case onto.Time:
+	case onto.Time, onto.DateOnly:
 		return codec.AppendString(dst, string(cell))
 	case onto.Int, onto.Float, onto.Bool:
 		if bytes.ContainsAny(cell, " \t\r\n\"[{") {
@@ -100,7 +100,7 @@ func cellOf(dst []byte, f *onto.Field, value []byte) []byte {
 	switch f.Type {
 	case onto.String:
 		return appendTextCell(dst, codec.Unquote(value), !required(f))
-	case onto.Time:
+	case onto.Time, onto.DateOnly:
 		return appendCell(dst, codec.Unquote(value))
 	}
 	return appendCell(dst, string(value))

@@ -186,7 +186,7 @@ func (e *csvEncoder) members(v *onto.Version) ([]codec.Member, error) {
 		if codec.KindOf(m.Value) == codec.Null {
 			continue
 		}
-		if _, err := f.Type.Fit(m.Value); err != nil {
+		if _, err := f.FitValue(m.Value); err != nil {
 			return nil, e.otherType(v, "field "+m.Name+": "+err.Error())
 		}
 	}

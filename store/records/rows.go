@@ -252,7 +252,7 @@ func (s *rowSource) take(row *tableRow) error {
 			values = slices.Collect(codec.Elements(cell.Value))
 		}
 		for _, value := range values {
-			fitted, err := f.Type.Fit(value)
+			fitted, err := f.FitValue(value)
 			if err != nil {
 				return inColumn(cell.Name, err)
 			}

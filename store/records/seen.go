@@ -136,10 +136,8 @@ func appendFieldMeaning(dst []byte, schema *onto.Schema, f *onto.Field, value []
 	if value == nil {
 		return dst
 	}
-	if f.Type == onto.Time {
-		if fitted, err := f.Type.Fit(value); err == nil {
-			value = fitted
-		}
+	if fitted, err := f.FitValue(value); err == nil {
+		value = fitted
 	}
 	dst = append(append(dst, f.Name...), 0)
 	return append(append(dst, value...), 0)

@@ -37,28 +37,9 @@ func fieldsOf(s *onto.Schema) func(*node, string) error {
 }
 
 func readField(m member, path string) (onto.Field, error) {
-	f := onto.Field{Name: m.name}
-	var fallback *node
-	err := m.value.readKeys(path,
-		key{"type", fieldType(&f.Type)},
-		key{"optional", flag(&f.Optional)},
-		key{"default", func(v *node, _ string) error { fallback = v; return nil }},
-		key{"index", flag(&f.Index)},
-		key{"search", flag(&f.Search)},
-	)
-	if err == nil {
-		err = checkField(m, path, &f)
-	}
-	switch {
-	case err != nil:
-		return f, err
-	case fallback == nil:
-		return f, nil
-	case f.Optional:
-		return f, m.value.valueOf("optional").fail(join(path, "optional"),
-			"a field with a default is never absent, so it cannot be optional").WithHint("leave out optional")
-	}
-	f.Default, err = readDefault(f.Type, fallback, join(path, "default"))
+	d := declaration{top: true, indexable: true}
+	f, err := d.read(m.value, m.position, path)
+	f.Name = m.name
 	return f, err
 }
 
@@ -78,29 +59,14 @@ func readAttribute(m member, path string) (onto.Field, error) {
 			return v.fail(path, "%s", why).WithHint("leave it out: where nothing is known there is no fact")
 		}
 	}
-	err := m.value.readKeys(path,
-		key{"type", fieldType(&f.Type)},
-		key{"index", flag(&f.Index)},
-		key{"search", flag(&f.Search)},
-		key{"many", flag(&f.Many)},
-		key{"optional", without("no attribute is required, so none is optional")},
-		key{"default", without("an attribute has no default")},
-	)
-	if err == nil {
-		err = checkField(m, path, &f)
-	}
-	return f, err
-}
-
-// checkField checks what all fields have.
-func checkField(m member, path string, f *onto.Field) error {
-	switch {
-	case f.Type == "":
-		return m.fail(path, "type is missing").WithHint("use %s", strings.Join(typeNames(), ", "))
-	case f.Search && f.Type != onto.String:
-		return m.value.valueOf("search").fail(join(path, "search"), "only strings can be searched, this is %s", f.Type)
-	}
-	return nil
+	d := declaration{top: true, indexable: true, more: []key{
+		{"many", flag(&f.Many)},
+		{"optional", without("no attribute is required, so none is optional")},
+		{"default", without("an attribute has no default")},
+	}}
+	read, err := d.read(m.value, m.position, path)
+	read.Name, read.Optional, read.Many = f.Name, f.Optional, f.Many
+	return read, err
 }
 
 func fieldType(dst *onto.FieldType) func(*node, string) error {
@@ -124,14 +90,26 @@ func typeNames() []string {
 	return names
 }
 
-// readDefault returns the canonical JSON of a default that fits the type.
-func readDefault(t onto.FieldType, v *node, path string) (json.RawMessage, error) {
+// readDefault returns the canonical JSON of a default that fits the field.
+func readDefault(f *onto.Field, v *node, path string) (json.RawMessage, error) {
 	if v.kind == codec.Null {
 		return nil, v.fail(path, "null is no default").WithHint("leave it out, or say optional: true instead")
 	}
-	// The brackets stand for the object that the default will be part of:
-	// they count as one level of depth.
-	text, err := v.appendJSON([]byte{'['}, path)
+	canonical, err := v.canonical(path)
+	if err != nil {
+		return nil, err
+	}
+	fitted, err := f.FitValue(canonical)
+	if err != nil {
+		return nil, v.fail(path, "%w", err)
+	}
+	return fitted, nil
+}
+
+// canonical returns the canonical JSON of a value that will be a member of an object.
+func (n *node) canonical(path string) (json.RawMessage, error) {
+	// The brackets stand for the object: they count as one level of depth.
+	text, err := n.appendJSON([]byte{'['}, path)
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +117,9 @@ func readDefault(t onto.FieldType, v *node, path string) (json.RawMessage, error
 	if err != nil {
 		var syntax *codec.SyntaxError
 		if errors.As(err, &syntax) {
-			return nil, v.fail(path+strings.TrimPrefix(syntax.Path, "$[0]"), "%s", syntax.Msg)
+			return nil, n.fail(path+strings.TrimPrefix(syntax.Path, "$[0]"), "%s", syntax.Msg)
 		}
 		return nil, err
 	}
-	canonical = canonical[1 : len(canonical)-1]
-	fitted, err := t.Fit(canonical)
-	if err != nil {
-		return nil, v.fail(path, "%w", err)
-	}
-	return fitted, nil
+	return canonical[1 : len(canonical)-1], nil
 }

@@ -120,27 +120,93 @@ func formatField(f onto.Field) (string, error) {
 		parts = append(parts, "optional: true")
 	}
 	if f.Default != nil {
-		root, err := parseJSON(f.Default)
+		text, err := formatJSON(f.Default)
 		if err != nil {
 			return "", err
 		}
-		text, err := root.appendFlow(nil)
-		if err != nil {
-			return "", err
+		parts = append(parts, "default: "+text)
+	}
+	for _, flag := range []struct {
+		name string
+		on   bool
+	}{{"index", f.Index}, {"search", f.Search}, {"many", f.Many}} {
+		if flag.on {
+			parts = append(parts, flag.name+": true")
 		}
-		parts = append(parts, "default: "+string(text))
 	}
-	if f.Index {
-		parts = append(parts, "index: true")
-	}
-	if f.Search {
-		parts = append(parts, "search: true")
-	}
-	if f.Many {
-		parts = append(parts, "many: true")
-	}
-	return "{" + strings.Join(parts, ", ") + "}", nil
+	inside, err := formatInside(f)
+	return "{" + strings.Join(append(parts, inside...), ", ") + "}", err
 }
+
+// formatInside writes what is declared about a field's values.
+func formatInside(f onto.Field) (parts []string, err error) {
+	if f.Enum != nil {
+		var values []string
+		for _, v := range f.Enum {
+			text, err := formatJSON(v)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, text)
+		}
+		parts = append(parts, "enum: ["+strings.Join(values, ", ")+"]")
+	}
+	for _, each := range []struct {
+		name string
+		f    *onto.Field
+	}{{"items", f.Items}, {"values", f.Values}} {
+		if each.f == nil {
+			continue
+		}
+		text, err := formatField(*each.f)
+		if err != nil {
+			return nil, err
+		}
+		if plain := (onto.Field{Type: each.f.Type}); plain.Equal(*each.f) {
+			text = string(each.f.Type)
+		}
+		parts = append(parts, each.name+": "+text)
+	}
+	if f.Fields == nil {
+		return parts, nil
+	}
+	var fields []string
+	for _, inner := range f.Fields {
+		name, err := formatName(inner.Name)
+		if err != nil {
+			return nil, err
+		}
+		text, err := formatField(inner)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, name+": "+text)
+	}
+	return append(parts, "fields: {"+strings.Join(fields, ", ")+"}"), nil
+}
+
+// formatName writes the name of a field below the top, which can be any text.
+func formatName(name string) (string, error) {
+	if onto.CheckName("field", name) == nil {
+		return plainName(name), nil
+	}
+	quoted, err := quote(name)
+	if len(quoted) > longKey {
+		quoted = "? " + quoted
+	}
+	return quoted, err
+}
+
+func formatJSON(value []byte) (string, error) {
+	root, err := parseJSON(value)
+	if err != nil {
+		return "", err
+	}
+	text, err := root.appendFlow(nil)
+	return string(text), err
+}
+
+const longKey = 1000 // YAML looks about so far for the colon
 
 // plainName quotes a name that some YAML reader takes for a bool or null.
 func plainName(s string) string {
@@ -153,7 +219,6 @@ func plainName(s string) string {
 
 // appendFlow appends the node as YAML on one line.
 func (n *node) appendFlow(dst []byte) (_ []byte, err error) {
-	const longKey = 1000 // YAML looks about so far for the colon
 	switch n.kind {
 	case codec.List:
 		dst = append(dst, '[')

@@ -68,6 +68,7 @@ func drawDefault(t *rapid.T, ft onto.FieldType) json.RawMessage {
 		onto.Time: rapid.Map(rapid.Int64Range(-1<<50, 1<<50), func(micros int64) any {
 			return codec.FormatTime(time.UnixMicro(micros))
 		}),
+		onto.DateOnly: rapid.Map(rapid.IntRange(0, 100_000), func(days int) any { return onto.Date{Year: 1900, Month: 1, Day: 1}.AddDays(days).String() }),
 	}
 	text, err := json.Marshal(of[ft].Draw(t, "default"))
 	if err != nil {
@@ -116,13 +117,49 @@ func longNumbers(v any) any {
 }
 
 func drawField(t *rapid.T, name string) onto.Field {
-	f := onto.Field{Name: name, Type: rapid.SampledFrom(onto.FieldTypes()).Draw(t, "type"), Index: rapid.Bool().Draw(t, "index")}
+	f := drawInside(t, 2)
+	f.Name, f.Index = name, rapid.Bool().Draw(t, "index")
 	f.Search = f.Type == onto.String && rapid.Bool().Draw(t, "search")
 	switch rapid.IntRange(0, 2).Draw(t, "absence") {
 	case 0:
 		f.Optional = true
 	case 1:
-		f.Default = drawDefault(t, f.Type)
+		if f.Enum == nil && f.Items == nil && f.Fields == nil && f.Values == nil {
+			f.Default = drawDefault(t, f.Type)
+		}
+	}
+	return f
+}
+
+// drawInside draws what a field is, with what is inside.
+func drawInside(t *rapid.T, depth int) onto.Field {
+	f := onto.Field{Type: rapid.SampledFrom(onto.FieldTypes()).Draw(t, "type")}
+	element := func() *onto.Field {
+		e := drawInside(t, depth-1)
+		e.Optional = rapid.Bool().Draw(t, "null")
+		if e.Type == onto.Any {
+			return nil
+		}
+		return &e
+	}
+	switch {
+	case depth == 0 || rapid.Bool().Draw(t, "plain"):
+	case f.Type == onto.String:
+		f.Enum = []json.RawMessage{[]byte(`"Gold"`), []byte(`"no"`)}
+	case f.Type == onto.Int:
+		f.Enum = []json.RawMessage{[]byte("-3"), []byte("2"), []byte("10")}
+	case f.Type == onto.List:
+		f.Items = element()
+	case f.Type == onto.Object && rapid.Bool().Draw(t, "map"):
+		f.Values = element()
+	case f.Type == onto.Object:
+		f.Fields = []onto.Field{}
+		for _, name := range rapid.SliceOfNDistinct(rapid.OneOf(names(), texts()), 0, 3, strings.ToLower).Draw(t, "inner") {
+			inner := drawInside(t, depth-1)
+			inner.Name, inner.Optional = name, rapid.Bool().Draw(t, "optional")
+			f.Fields = append(f.Fields, inner)
+		}
+		slices.SortFunc(f.Fields, func(a, b onto.Field) int { return strings.Compare(a.Name, b.Name) })
 	}
 	return f
 }

@@ -200,10 +200,11 @@ func (r *reader) facts(m member, path string) error {
 
 // add takes a schema. What can still be wrong with it is about its key.
 func (r *reader) add(s onto.Schema, at *node, path string) error {
-	if err := s.Check(); err != nil {
+	whole, err := onto.Untyped(s).Schema()
+	if err != nil {
 		return at.fail(path, "%w", err)
 	}
-	r.schemas = append(r.schemas, s)
+	r.schemas = append(r.schemas, whole)
 	return nil
 }
 

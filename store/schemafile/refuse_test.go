@@ -78,7 +78,7 @@ func field(text string) string {
 }
 
 func TestParseRefusesFields(t *testing.T) {
-	const at, types = "relations.R.fields.age", "use string, int, float, bool, time, object, list, any"
+	const at, types = "relations.R.fields.age", "use string, int, float, bool, time, date, object, list, any"
 	for _, c := range []refusal{
 		{"nothing", field(""), "line 5, column 14: " + at + ": type is missing", types},
 		{"a bare type", field("int"), "line 5, column 19: " + at + ": expected keys with values, found a value of type string", "write: {type: int}"},
@@ -87,7 +87,7 @@ func TestParseRefusesFields(t *testing.T) {
 		{"unknown type", field("{type: decimal}"), `line 5, column 26: ` + at + `.type: unknown type "decimal"`, types},
 		{"type is a list", field("{type: [int]}"), "line 5, column 26: " + at + ".type: expected the name of a type, found a value of type list", ""},
 		{"misspelled key", field("{type: int, optinal: true}"), `line 5, column 31: ` + at + `: unknown key "optinal"`, "did you mean optional?"},
-		{"unknown key", field("{type: int, primary_key: true}"), `line 5, column 31: ` + at + `: unknown key "primary_key"`, "use type, optional, default, index, search"},
+		{"unknown key", field("{type: int, primary_key: true}"), `line 5, column 31: ` + at + `: unknown key "primary_key"`, "use type, optional, default, index, search, enum, items, fields, values"},
 		{"flag is a word", field("{type: int, optional: yes}"), "line 5, column 41: " + at + ".optional: expected true or false, found a value of type string", ""},
 		{"flag is a number", field("{type: int, index: 1}"), "line 5, column 38: " + at + ".index: expected true or false, found a value of type int", ""},
 		{"duplicate key", field("{type: int, type: int}"), "line 5, column 31: " + at + ".type: this key is given twice, the first time on line 5", ""},
@@ -116,8 +116,8 @@ func TestParseRefusesDefaults(t *testing.T) {
 		{"list for object", "{type: object, default: []}", "line 5, column 43: " + at + ": expected object, found list", ""},
 		{"object for list", "{type: list, default: {}}", "line 5, column 41: " + at + ": expected list, found object", ""},
 		{"number for time", "{type: time, default: 5}", "line 5, column 41: " + at + ": expected time, found int", ""},
-		{"date for time", "{type: time, default: 2026-01-02}", "line 5, column 41: " + at +
-			`: "2026-01-02" is not a time, write it like 2026-02-10T12:34:56Z`, ""},
+		{"no date for time", "{type: time, default: 2026-02-30}", "line 5, column 41: " + at +
+			`: "2026-02-30" is not a time, write it like 2026-02-10T12:34:56Z`, ""},
 		{"too large an int", "{type: int, default: 9223372036854775808}", "line 5, column 40: " + at + ": integer 9223372036854775808 is outside int64", ""},
 		{"too large a float", "{type: any, default: [1e400]}", "line 5, column 40: " + at + "[0]: number 1e400 is outside float64", ""},
 		{"hexadecimal", "{type: int, default: 0x10}", "line 5, column 40: " + at + ": 0x10 is not a number as JSON writes it", "write a decimal number, or put text in quotes"},

@@ -24,8 +24,17 @@
 //	    fields:
 //	      seats: {type: int, default: 1}
 //
-// Field types are string, int, float, bool, time, object, list and any. A
-// relation without instance_key is unkeyed; the instance key need not be among
+// Field types are string, int, float, bool, time, date, object, list and any. Lists and
+// objects can say what is inside, at every depth; without that they hold any values:
+//
+//	tags:   {type: list, items: string}
+//	home:   {type: object, fields: {city: {type: string, index: true}, zip: {type: int, optional: true}}}
+//	lines:  {type: list, items: {type: object, fields: {sku: {type: string}, qty: {type: int}}}}
+//	labels: {type: object, values: string}
+//	tier:   {type: string, enum: [Silver, Gold]}
+//
+// Items and values are null only where they are optional. Below the top a field can have
+// any name; an index is for single values that are reached through objects. A relation without instance_key is unkeyed; the instance key need not be among
 // the fields. Endpoints may be types that the file does not declare.
 //
 // The fields of facts are the attributes that there are facts on. They are about things

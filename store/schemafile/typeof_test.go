@@ -59,7 +59,7 @@ entities:
       tier:    {type: string, index: true}
       age:     {type: int, optional: true}
       profile: {type: object, optional: true}
-      events:  {type: list, optional: true}
+      events:  {type: list, items: string, optional: true}
   Product:
     key: number
     fields:
@@ -69,8 +69,8 @@ entities:
       made:    {type: time}
       sold:    {type: time, optional: true, index: true}
       checked: {type: time, default: 2026-01-02T02:04:05Z}
-      tags:    {type: list, default: []}
-      limits:  {type: object, default: {a: 100, b: 2}}
+      tags:    {type: list, items: string, default: []}
+      limits:  {type: object, values: int, default: {a: 100, b: 2}}
       note:    {type: string, optional: true, search: true}
       raw:     {type: any, optional: true}
       any:     {type: any, default: "<&>\L"}

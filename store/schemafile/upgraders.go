@@ -1,6 +1,7 @@
 package schemafile
 
 import (
+	"encoding/json"
 	"io"
 	"strconv"
 
@@ -9,7 +10,8 @@ import (
 )
 
 // Upgrader is a step between two versions of a type in an upgraders file. Its parts are
-// applied in this order: rename, drop, program.
+// applied in this order: rename, drop, default, program. Fields inside others are named by
+// their path, such as home.city, lines[].qty and prices{}.net.
 type Upgrader struct {
 	Type        string
 	From        int    // the version whose fields it takes
@@ -17,7 +19,14 @@ type Upgrader struct {
 
 	Rename  [][2]string // fields: old name, new name
 	Drop    []string    // fields
+	Default []Default   // what fields have that are absent
 	Program string      // jq; "" for none
+}
+
+// Default is a value for a field that is absent.
+type Default struct {
+	Field string
+	Value json.RawMessage // canonical JSON
 }
 
 // ParseUpgraders returns what an upgraders file says, in its order. Errors name
@@ -26,6 +35,7 @@ type Upgrader struct {
 //	Customer:
 //	  1: '.tier //= "Silver"'          # a jq program: fields of version 1 in, of version 2 out
 //	  2: {rename: {name: full_name}, drop: [fax], jq: '.seats |= . + 1'}
+//	  3: {rename: {home.city: home.town, 'lines[].qty': 'lines[].quantity'}, default: {home.zip: 0}}
 //	Client:
 //	  renamed_from: Company            # Client is what Company was
 //	  jq: 'del(.vat)'
@@ -113,14 +123,14 @@ func (u *Upgrader) readStep(v *node, path string) error {
 		return u.checkProgram(v, path)
 	}
 	if v.kind != codec.Object || len(v.members) == 0 {
-		return v.fail(path, "expected a jq program, or rename, drop and jq, found %s", v.found())
+		return v.fail(path, "expected a jq program, or rename, drop, default and jq, found %s", v.found())
 	}
 	for _, m := range v.members {
 		if err := u.read(m, path, false); err != nil {
 			return err
 		}
 	}
-	if u.Program == "" && len(u.Rename)+len(u.Drop) == 0 {
+	if u.Program == "" && len(u.Rename)+len(u.Drop)+len(u.Default) == 0 {
 		return v.fail(path, "the step does nothing").WithHint("leave it out, or write a jq program")
 	}
 	return nil
@@ -129,7 +139,7 @@ func (u *Upgrader) readStep(v *node, path string) error {
 // read reads one key of a step or of a renaming.
 func (u *Upgrader) read(m member, path string, renaming bool) error {
 	inner := join(path, m.name)
-	known := []string{"rename", "drop", "jq"}
+	known := []string{"rename", "drop", "default", "jq"}
 	if renaming {
 		known = append(known, "renamed_from")
 	}
@@ -138,6 +148,8 @@ func (u *Upgrader) read(m member, path string, renaming bool) error {
 		return u.readRename(m.value, inner)
 	case m.name == "drop":
 		return u.readDrop(m.value, inner)
+	case m.name == "default":
+		return u.readDefaults(m.value, inner)
 	case m.name == "jq":
 		if m.value.kind != codec.String {
 			return m.value.fail(inner, "expected a jq program, found %s", m.value.found())
@@ -166,10 +178,29 @@ func (u *Upgrader) readRename(v *node, path string) error {
 	}
 	for _, m := range members {
 		var to string
-		if err := name("field", &to)(m.value, join(path, m.name)); err != nil {
+		if err := storedName(&to)(m.value, join(path, m.name)); err != nil {
 			return err
 		}
 		u.Rename = append(u.Rename, [2]string{m.name, to})
+	}
+	return nil
+}
+
+func (u *Upgrader) readDefaults(v *node, path string) error {
+	members, err := v.object(path)
+	if err != nil {
+		return err
+	}
+	for _, m := range members {
+		at := join(path, m.name)
+		value, err := m.value.canonical(at)
+		if err != nil {
+			return err
+		}
+		if m.value.kind == codec.Null {
+			return m.value.fail(at, "null is no default").WithHint("leave it out")
+		}
+		u.Default = append(u.Default, Default{m.name, value})
 	}
 	return nil
 }

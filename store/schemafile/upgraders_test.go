@@ -38,7 +38,7 @@ func TestParseUpgradersRefuses(t *testing.T) {
 		{"no step", "A: {}", "line 1, column 1: A: there is no step", "number of a version"},
 		{"version 0", "A: {0: .}", `line 1, column 5: A."0": "0" is not the number of a version`, "start at 1"},
 		{"version 01", `{"A": {"01": "."}}`, `line 1, column 8: A."01": "01" is not the number of a version`, "start at 1"},
-		{"a number for a program", "A: {1: 2}", `line 1, column 8: A."1": expected a jq program, or rename, drop and jq`, ""},
+		{"a number for a program", "A: {1: 2}", `line 1, column 8: A."1": expected a jq program, or rename, drop, default and jq`, ""},
 		{"an empty program", "A: {1: ''}", `line 1, column 8: A."1": the jq program is empty`, "write ."},
 		{"an empty object", "A: {1: {}}", `line 1, column 8: A."1": expected a jq program`, ""},
 		{"an unknown key", "A: {1: {renmae: {a: b}}}", `line 1, column 9: A."1": unknown key "renmae"`, "did you mean rename?"},

@@ -68,7 +68,7 @@ func NewTable(s *onto.Schema) *Layout {
 // typed reports whether a field of a type has a column.
 func typed(t onto.FieldType) bool {
 	switch t {
-	case onto.String, onto.Time, onto.Int, onto.Float, onto.Bool:
+	case onto.String, onto.Time, onto.DateOnly, onto.Int, onto.Float, onto.Bool:
 		return true
 	}
 	return false

@@ -61,7 +61,7 @@ func (c *typedColumn) put(value []byte) bool {
 			break
 		}
 		fallthrough
-	case onto.String:
+	case onto.String, onto.DateOnly:
 		ok = kind == codec.String
 		if ok {
 			c.values.Texts = append(c.values.Texts, textOf(value))

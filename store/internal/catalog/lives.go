@@ -101,13 +101,15 @@ func (c *Catalog) StoredType(kind onto.Kind, name string, commit int64) (*Type, 
 
 // widen adds a field to those that may be stored.
 func widen(fields []onto.Field, f onto.Field) []onto.Field {
-	f.Optional, f.Default = true, nil
+	f.Optional, f.Default, f.Enum = true, nil, nil
 	i := slices.IndexFunc(fields, func(o onto.Field) bool { return o.Name == f.Name })
 	switch {
 	case i < 0:
 		return append(fields, f)
 	case fields[i].Type != f.Type:
-		fields[i].Type, fields[i].Search = onto.Any, false
+		fields[i] = onto.Field{Name: f.Name, Type: onto.Any, Optional: true, Index: f.Index, Many: f.Many}
+	case !fields[i].Equal(f):
+		fields[i] = onto.Field{Name: f.Name, Type: f.Type, Optional: true, Index: f.Index, Search: f.Search, Many: f.Many}
 	default:
 		fields[i] = f
 	}

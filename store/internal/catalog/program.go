@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 )
@@ -21,8 +22,8 @@ type Program struct {
 
 // knowledge is what a program knows of one type.
 type knowledge struct {
-	version int      // the newest that was stored when it learned the type
-	fields  []string // those that it knows
+	version int           // the newest that was stored when it learned the type
+	fields  backend.Known // those that it knows
 }
 
 // NewProgram refuses a Go type that is given twice.
@@ -52,17 +53,17 @@ func (p *Program) Use(c *Catalog) {
 			p.outdated[name], ok = true, false
 		}
 		if !ok {
-			k = knowledge{t.Version, t.Schema.FieldNames()}
+			k = knowledge{t.Version, backend.KnownOf(t.Schema.Fields)}
 			i := slices.IndexFunc(p.schemas, func(s onto.Schema) bool { return s.TypeName() == name })
 			if i >= 0 && !typelist.Serves(c.Stored, p.schemas[i]) { // it has changed since it was registered
 				p.outdated[name] = true
 			}
 			if i >= 0 && !p.outdated[name] {
-				k.fields = p.schemas[i].LikeStored(t.Schema).FieldNames()
+				k.fields = backend.KnownOf(p.schemas[i].LikeStored(t.Schema).Fields)
 			}
 			p.known[name] = k
 		}
-		if len(k.fields) < len(t.Schema.Fields) {
+		if !k.fields.Covers(t.Schema.Fields) {
 			t.Known = k.fields
 		}
 	}

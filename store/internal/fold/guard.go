@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 )
 
@@ -116,15 +117,15 @@ func (r *Record) Fields(id onto.Identity, mark string) (json.RawMessage, error) 
 
 // BehindFields is the fields that tell of facts which were not folded, and their names:
 // all others stay as they are.
-func BehindFields(behind int64, mark string) (fields json.RawMessage, known []string, err error) {
+func BehindFields(behind int64, mark string) (fields json.RawMessage, known backend.Known, err error) {
 	fields, err = canonical(map[string]any{"behind": behind, "mark": mark})
-	return fields, []string{"behind", "mark"}, err
+	return fields, backend.Named("behind", "mark"), err
 }
 
 // MarkFields is the fields of a record that only make another version of it.
-func MarkFields(mark string) (fields json.RawMessage, known []string, err error) {
+func MarkFields(mark string) (fields json.RawMessage, known backend.Known, err error) {
 	fields, err = canonical(map[string]any{"mark": mark})
-	return fields, []string{"mark"}, err
+	return fields, backend.Named("mark"), err
 }
 
 func canonical(doc any) (json.RawMessage, error) {

@@ -191,10 +191,10 @@ func (m Meta) into(w backend.Write, t *shape.Type) backend.Write {
 	text = append(strconv.AppendInt(append(text, `,"version":`...), int64(m.Version), 10), '}')
 	w.Fields = codec.AppendObject(nil, shape.Insert(codec.Members(w.Fields), codec.Member{Name: Field, Value: text}))
 	w.Derived = true
-	if w.Known != nil && !slices.Contains(w.Known, Field) {
-		w.Known = append(slices.Clone(w.Known), Field)
+	if w.Known != nil {
+		w.Known = w.Known.With(backend.KnownField{Name: Field})
 	}
-	if len(w.Known) == len(t.Schema.Fields) {
+	if w.Known.Covers(t.Schema.Fields) {
 		w.Known = nil
 	}
 	return w

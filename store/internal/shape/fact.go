@@ -59,7 +59,7 @@ func (t *Type) WriteFact(f *onto.Fact, seq int64) (backend.Write, error) {
 		err = onto.Errorf(onto.Invalid, "there is no value").WithHint("to end a fact, revoke or retract it")
 	}
 	if err == nil {
-		text, err = field.Type.Fit(text)
+		text, err = field.FitValue(text)
 	}
 	if err != nil {
 		return backend.Write{}, fieldError(id, onto.Field{Name: f.Attribute}, err)

@@ -23,13 +23,12 @@ import (
 type Type struct {
 	Schema  onto.Schema
 	Version int
-	Known   []string // the fields that the program knows; nil for all
+	Known   backend.Known // the fields that the program knows; nil for all
 
-	bound    *gostruct.Binding
-	given    onto.Schema    // as the struct has it
-	encode   []fieldEncoder // of the struct's fields, in the schema's order
-	decoders []fieldDecoder // of the same fields; nil if encoding/json decodes the struct
-	free     bool           // the struct can hold values of any type
+	bound  *gostruct.Binding
+	given  onto.Schema    // as the struct has it
+	encode []fieldEncoder // of the struct's fields, in the schema's order
+	decode structDecoder  // of the same fields
 }
 
 // Bound reports whether a Go struct stands for the type.
@@ -107,16 +106,15 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 		var value []byte
 		if i < len(members) && members[i].Name == f.Name {
 			if codec.KindOf(members[i].Value) != codec.Null {
-				if value, err = f.Type.Fit(members[i].Value); err != nil {
-					return backend.Write{}, fieldError(id, f, err)
+				if value, known, err = fitKnown(&f, members[i].Value, known); err != nil {
+					return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", id, err)
 				}
-			}
-			if known != nil && !slices.Contains(known, f.Name) { // it is given all the same
-				known = append(known[:len(known):len(known)], f.Name)
+			} else if _, decided := known.Find(f.Name); known != nil && !decided {
+				known = known.With(backend.KnownField{Name: f.Name})
 			}
 			i++
 		}
-		if value == nil && known != nil && !slices.Contains(known, f.Name) {
+		if _, decided := known.Find(f.Name); value == nil && known != nil && !decided {
 			continue
 		}
 		if value == nil {
@@ -139,7 +137,23 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	return t.finish(id, codec.AppendObject(nil, kept), known)
 }
 
-func (t *Type) finish(id onto.Identity, fields []byte, known []string) (backend.Write, error) {
+// fitKnown is the stored form of a field's value, and the fields that are known with it: a
+// program that does not know all fields of the type knows those that it gives, and the
+// backend fills in defaults of the others.
+func fitKnown(f *onto.Field, value []byte, known backend.Known) ([]byte, backend.Known, error) {
+	if known == nil {
+		fitted, err := f.Fit(value)
+		return fitted, nil, err
+	}
+	fitted, err := f.FitPart(value)
+	if err != nil {
+		return nil, nil, err
+	}
+	in := withGiven(knownInside(backend.Inside{Fields: known}, f), f, fitted)
+	return fitted, known.With(backend.KnownField{Name: f.Name, Inside: in}), nil
+}
+
+func (t *Type) finish(id onto.Identity, fields []byte, known backend.Known) (backend.Write, error) {
 	if len(fields) > onto.MaxFields {
 		return backend.Write{}, refusal.FieldsTooLarge(id, len(fields))
 	}
@@ -152,10 +166,6 @@ func missing(id onto.Identity, f onto.Field) ([]byte, error) {
 		return f.Default, nil
 	}
 	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, refusal.FieldMissing(f))
-}
-
-func fieldError(id onto.Identity, f onto.Field, err error) error {
-	return onto.Errorf(onto.Invalid, "%s: field %s: %w", id, f.Name, err)
 }
 
 func (t *Type) unknownField(id onto.Identity, name string) error {

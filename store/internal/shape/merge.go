@@ -2,7 +2,6 @@ package shape
 
 import (
 	"reflect"
-	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -10,8 +9,8 @@ import (
 )
 
 // Merge checks untyped fields against the schema and makes a write that decides
-// these fields only. One that is null is decided and has no value: the backend puts
-// the default in its place.
+// these fields only, at every depth of objects whose fields are declared. One that is null
+// is decided and has no value: the backend puts the default in its place.
 func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 	if id.Kind == onto.KindFact {
 		return backend.Write{}, onto.Errorf(onto.Invalid, "%s: a fact cannot be changed, so nothing can be merged into it", id).
@@ -27,22 +26,22 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 	if err != nil {
 		return backend.Write{}, err
 	}
-	given, kept := make([]string, 0, len(members)), make([]codec.Member, 0, len(members))
+	given, kept := make(backend.Known, 0, len(members)), make([]codec.Member, 0, len(members))
 	for _, m := range members {
 		f, ok := t.Schema.Field(m.Name)
 		if !ok {
 			return backend.Write{}, t.unknownField(id, m.Name)
 		}
-		given = append(given, f.Name)
+		given = append(given, backend.KnownField{Name: f.Name, Inside: decided(&f, m.Value, t.known(&f))})
 		if codec.KindOf(m.Value) == codec.Null {
 			if _, err := missing(id, f); err != nil {
 				return backend.Write{}, err
 			}
 			continue
 		}
-		value, err := f.Type.Fit(m.Value)
+		value, err := f.FitPart(m.Value)
 		if err != nil {
-			return backend.Write{}, fieldError(id, f, err)
+			return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", id, err)
 		}
 		kept = append(kept, codec.Member{Name: f.Name, Value: value})
 	}
@@ -62,12 +61,12 @@ func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
 		if !ok {
 			return backend.Write{}, t.unknownField(w.Identity, m.Name)
 		}
-		if slices.Contains(w.Known, f.Name) || codec.KindOf(m.Value) == codec.Null {
+		if _, decided := w.Known.Find(f.Name); decided || codec.KindOf(m.Value) == codec.Null {
 			continue
 		}
-		value, err := f.Type.Fit(m.Value)
+		value, err := f.Fit(m.Value)
 		if err != nil {
-			return backend.Write{}, fieldError(w.Identity, f, err)
+			return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
 		}
 		members = insertMember(members, codec.Member{Name: f.Name, Value: value})
 	}
@@ -78,17 +77,18 @@ func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
 // does not leave out.
 func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {
 	id := t.structIdentity(v)
-	given, kept := make([]string, 0, len(t.encode)), make([]codec.Member, 0, len(t.encode))
+	given, kept := make(backend.Known, 0, len(t.encode)), make([]codec.Member, 0, len(t.encode))
 	for i := range t.encode {
 		e := &t.encode[i]
-		value, err := e.appendField(nil, v.FieldByIndex(e.Index))
+		value, err := e.appendField(nil, e.Get(v), true)
 		if err != nil {
 			return backend.Write{}, fieldError(id, e.field, err)
 		}
 		if len(value) == 0 {
 			continue
 		}
-		given, kept = append(given, e.Name), append(kept, codec.Member{Name: e.Name, Value: value})
+		in := decided(&e.field, value, t.known(&e.field))
+		given, kept = append(given, backend.KnownField{Name: e.Name, Inside: in}), append(kept, codec.Member{Name: e.Name, Value: value})
 		if e.Name == t.Schema.Key {
 			id.Key = e.field.Type.KeyText(value)
 		}
@@ -100,7 +100,7 @@ func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {
 }
 
 // merging is a write that decides the given fields.
-func (t *Type) merging(id onto.Identity, fields []byte, given []string) (backend.Write, error) {
+func (t *Type) merging(id onto.Identity, fields []byte, given backend.Known) (backend.Write, error) {
 	w, err := t.finish(id, fields, given)
 	w.Merge = err == nil
 	return w, err

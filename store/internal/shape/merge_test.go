@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 )
 
 type member struct {
@@ -24,7 +25,7 @@ func memberType(t *testing.T) *Type {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &Type{Schema: s, Version: 3, Known: []string{"id", "level"}} // what a program knows does not matter
+	m := &Type{Schema: s, Version: 3, Known: backend.Named("id", "level")} // what a program knows does not matter
 	m.Bind(given.Binding(), s)
 	return m
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/sqlite/internal/driver"
+	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/typelist"
 )
 
@@ -32,7 +33,7 @@ type Derived struct {
 	id      int64
 	Kind    onto.Kind
 	Type    string
-	Field   string // of an index; of a search table, all its fields
+	Field   string // of an index, its path; of a search table, all its fields
 	Purpose Purpose
 }
 
@@ -84,9 +85,9 @@ func Wanted(s *onto.Schema) []Derived {
 		return nil
 	}
 	var list []Derived
-	for _, f := range s.Fields {
-		if f.Index && onto.CheckName("field", f.Name) == nil {
-			list = append(list, Derived{Kind: s.Kind, Type: s.Name, Field: f.Name, Purpose: ForIndex})
+	for names := range s.Indexes() {
+		if path, ok := codec.WordPath(names); ok {
+			list = append(list, Derived{Kind: s.Kind, Type: s.Name, Field: path, Purpose: ForIndex})
 		}
 	}
 	if fields := SearchFields(s); fields != "" {

@@ -139,7 +139,7 @@ func (o SchemaObject) isPlain(tables map[string]declaredTable, path string) (boo
 // in another: no expression that takes long to compute, and no other table.
 var (
 	searchPattern = regexp.MustCompile(`^CREATE VIRTUAL TABLE onto_search_[0-9]+ USING fts4\(words(, tokenize=simple|, matchinfo=fts3)*\)$`)
-	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|fact|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*'(, op)?\)` +
+	fieldPattern  = regexp.MustCompile(`^CREATE INDEX onto_field_[0-9]+ ON (entity|fact|relation)_current\(fields ->> '\$\.[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*'(, op)?\)` +
 		`( WHERE (entity|fact|relation)_type = '[A-Za-z_][A-Za-z0-9_]*' AND op = 'put')?$`)
 	collatePattern = regexp.MustCompile(`(?i)\bcollate\b`)
 	rowIDPattern   = regexp.MustCompile(`(?is)\)[^)]*\bwithout\s+rowid\b[^)]*$`)

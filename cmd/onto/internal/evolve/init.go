@@ -39,9 +39,17 @@ taking the mark away removes it.
 A schema file is YAML like this, or the same as JSON:
 ` + ExampleSchema + `
 Types of fields: ` + fieldTypes() + `.
-A time is text like 2026-02-10T12:34:56Z. Fields are required unless they are
-optional or have a default; attributes of facts always are optional. A type of facts with
-open: true takes attributes that it does not name, with values of any type.
+Lists and objects can say what is inside, at any depth; without that they hold any values:
+
+  tags:   {type: list, items: string}
+  home:   {type: object, fields: {city: {type: string, index: true}, zip: {type: int, optional: true}}}
+  lines:  {type: list, items: {type: object, fields: {sku: {type: string}, qty: {type: int}}}}
+  labels: {type: object, values: string}          # any names, which is a map
+  tier:   {type: string, enum: [Silver, Gold]}
+
+A time is text like 2026-02-10T12:34:56Z, a date like 2026-02-10. Fields are required
+unless they are optional or have a default; attributes of facts always are optional. A type
+of facts with open: true takes attributes that it does not name, with values of any type.
 
 Folds make a state of the facts about each subject, an entity of a type of its own. They
 stand below folds: in the file, as jq programs that get {state, fact, draft} and return

@@ -91,8 +91,9 @@ change as in the plan, and how much there is to write anew may be another number
 Types that the file does not have stay as they are. Folds of the file are left to
 init.
 
-A new optional field, or a wider type, changes the schema only. A new field with a
-default fills it in. Anything else needs an upgrader: a jq program that makes
+A new optional field, or a wider type, changes the schema only, also inside objects and
+lists. A new field with a default fills it in. Where what is inside was not declared, each
+thing is looked at, and has to fit. Anything else needs an upgrader: a jq program that makes
 fields of the next version out of those of the one before. They are kept in the
 store, so that earlier moments can be read as the present types have them.
 
@@ -101,6 +102,7 @@ An upgraders file is YAML like this:
   Customer:
     1: '.tier //= "Silver"'
     2: {rename: {name: full_name}, drop: [fax], jq: '.seats += 1'}
+    3: {rename: {home.city: home.town, 'lines[].qty': 'lines[].quantity'}, default: {home.zip: 0}}
   Client:
     renamed_from: Company
 

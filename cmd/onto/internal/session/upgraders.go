@@ -36,6 +36,9 @@ func upgradersOf(list []schemafile.Upgrader) []store.Upgrader {
 		for _, field := range u.Drop {
 			steps = append(steps, store.DropField(u.Type, u.From, field))
 		}
+		for _, d := range u.Default {
+			steps = append(steps, store.DefaultField(u.Type, u.From, d.Field, d.Value))
+		}
 		if u.Program != "" {
 			steps = append(steps, store.Upgrader{Type: u.Type, From: u.From, Program: u.Program})
 		}

@@ -1,0 +1,50 @@
+package codec
+
+import "strings"
+
+// PathError is what is wrong somewhere inside a value.
+type PathError struct {
+	Path string // steps from the value on, such as .lines[3].qty
+	Err  error
+}
+
+// Error names the path, if there is one, and what is wrong there.
+func (e *PathError) Error() string {
+	if e.Path == "" {
+		return e.Err.Error()
+	}
+	return strings.TrimPrefix(e.Path, ".") + ": " + e.Err.Error()
+}
+
+// Unwrap returns what is wrong.
+func (e *PathError) Unwrap() error { return e.Err }
+
+// At puts a step in front of the path of an error.
+func At(step string, err error) error {
+	if e, ok := err.(*PathError); ok {
+		return &PathError{step + e.Path, e.Err}
+	}
+	return &PathError{step, err}
+}
+
+// WordPath is the JSON path of names that are plain words, without the $ and the dot in
+// front: it can stand between quotes in SQL. It reports false for other names.
+func WordPath(names []string) (string, bool) {
+	for _, name := range names {
+		if !isWord(name) {
+			return "", false
+		}
+	}
+	return strings.Join(names, "."), true
+}
+
+// isWord reports whether a name is a plain word, which needs no quotes in a path.
+func isWord(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if letter := c == '_' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'; !letter && (i == 0 || c < '0' || '9' < c) {
+			return false
+		}
+	}
+	return name != ""
+}
