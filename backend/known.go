@@ -75,6 +75,12 @@ func (k Known) Find(name string) (*KnownField, bool) {
 	return &k[i], true
 }
 
+// Has reports whether the field of that name is known, or something inside it.
+func (k Known) Has(name string) bool {
+	_, ok := k.Find(name)
+	return ok
+}
+
 // With returns the set with one more field, in place of what is known of it.
 func (k Known) With(f KnownField) Known {
 	k = slices.Clone(k)

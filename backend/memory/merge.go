@@ -120,7 +120,7 @@ func overlay(known backend.Known, present, given json.RawMessage, path string) (
 		return nil, onto.Errorf(onto.Invalid, "%w", err)
 	}
 	for name := range wanted {
-		if _, decided := known.Find(name); present != nil && !decided {
+		if present != nil && !known.Has(name) {
 			delete(wanted, name)
 		}
 	}

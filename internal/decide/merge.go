@@ -127,7 +127,7 @@ func mergeMembers(known backend.Known, given, present []codec.Member, path strin
 		members = append(members, m)
 	}
 	for _, m := range present {
-		if _, decided := known.Find(m.Name); !decided {
+		if !known.Has(m.Name) {
 			members = append(members, m)
 		}
 	}

@@ -34,7 +34,10 @@ type Value struct {
 // Get returns the field of a struct; the zero Value if an embedded pointer on the way to it
 // is nil.
 func (f *Field) Get(s reflect.Value) reflect.Value {
-	if !f.Indirect {
+	switch {
+	case len(f.Index) == 1:
+		return s.Field(f.Index[0])
+	case !f.Indirect:
 		return s.FieldByIndex(f.Index)
 	}
 	v, err := s.FieldByIndexErr(f.Index)
@@ -47,7 +50,10 @@ func (f *Field) Get(s reflect.Value) reflect.Value {
 // Make returns the field of a struct that can be set. It makes what embedded pointers on
 // the way to it point to.
 func (f *Field) Make(s reflect.Value) reflect.Value {
-	if !f.Indirect {
+	switch {
+	case len(f.Index) == 1:
+		return s.Field(f.Index[0])
+	case !f.Indirect:
 		return s.FieldByIndex(f.Index)
 	}
 	for _, i := range f.Index {

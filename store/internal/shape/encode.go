@@ -43,7 +43,7 @@ func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 			return backend.Write{}, fieldError(id, e.field, err)
 		}
 		if len(fields) == value {
-			fallback, err := missing(id, e.field)
+			fallback, err := missing(id, &e.field)
 			if err != nil {
 				return backend.Write{}, err
 			}

@@ -99,22 +99,23 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 	}
 	kept, known := make([]codec.Member, 0, len(t.Schema.Fields)), t.Known
 	i := 0
-	for _, f := range t.Schema.Fields {
+	for at := range t.Schema.Fields {
+		f := &t.Schema.Fields[at]
 		if i < len(members) && members[i].Name < f.Name {
 			return backend.Write{}, t.unknownField(id, members[i].Name)
 		}
 		var value []byte
 		if i < len(members) && members[i].Name == f.Name {
 			if codec.KindOf(members[i].Value) != codec.Null {
-				if value, known, err = fitKnown(&f, members[i].Value, known); err != nil {
+				if value, known, err = fitKnown(f, members[i].Value, known); err != nil {
 					return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", id, err)
 				}
-			} else if _, decided := known.Find(f.Name); known != nil && !decided {
+			} else if known != nil && !known.Has(f.Name) {
 				known = known.With(backend.KnownField{Name: f.Name})
 			}
 			i++
 		}
-		if _, decided := known.Find(f.Name); value == nil && known != nil && !decided {
+		if value == nil && known != nil && !known.Has(f.Name) {
 			continue
 		}
 		if value == nil {
@@ -161,11 +162,11 @@ func (t *Type) finish(id onto.Identity, fields []byte, known backend.Known) (bac
 }
 
 // missing is the replacement of an absent value; nil if there is none.
-func missing(id onto.Identity, f onto.Field) ([]byte, error) {
+func missing(id onto.Identity, f *onto.Field) ([]byte, error) {
 	if f.Default != nil || f.Optional {
 		return f.Default, nil
 	}
-	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, refusal.FieldMissing(f))
+	return nil, onto.Errorf(onto.Invalid, "%s: %w", id, refusal.FieldMissing(*f))
 }
 
 func (t *Type) unknownField(id onto.Identity, name string) error {

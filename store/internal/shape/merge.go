@@ -34,7 +34,7 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 		}
 		given = append(given, backend.KnownField{Name: f.Name, Inside: decided(&f, m.Value, t.known(&f))})
 		if codec.KindOf(m.Value) == codec.Null {
-			if _, err := missing(id, f); err != nil {
+			if _, err := missing(id, &f); err != nil {
 				return backend.Write{}, err
 			}
 			continue
@@ -61,7 +61,7 @@ func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
 		if !ok {
 			return backend.Write{}, t.unknownField(w.Identity, m.Name)
 		}
-		if _, decided := w.Known.Find(f.Name); decided || codec.KindOf(m.Value) == codec.Null {
+		if w.Known.Has(f.Name) || codec.KindOf(m.Value) == codec.Null {
 			continue
 		}
 		value, err := f.Fit(m.Value)

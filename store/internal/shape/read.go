@@ -42,24 +42,38 @@ func newStructDecoder(fields []gostruct.Field) structDecoder {
 func (d *structDecoder) read(s reflect.Value, object []byte) bool {
 	rest := d.fields
 	for quoted, value := range codec.Pairs(object) {
-		name := string(quoted)
-		if bytes.IndexByte(quoted, '\\') >= 0 {
-			name = codec.Unquote([]byte(`"` + name + `"`))
-		}
-		for len(rest) > 0 && rest[0].Name < name {
-			rest = rest[1:]
-		}
 		if len(rest) == 0 {
 			return true
 		}
-		if rest[0].Name != name || value[0] == 'n' {
-			continue
+		if rest[0].Name != string(quoted) {
+			if rest = after(rest, quoted); len(rest) == 0 || !names(quoted, rest[0].Name) {
+				continue
+			}
 		}
-		if !rest[0].read(rest[0].Make(s), value) {
+		f := &rest[0]
+		rest = rest[1:]
+		if value[0] != 'n' && !f.read(f.Make(s), value) {
 			return false
 		}
 	}
 	return true
+}
+
+// after leaves out the fields whose names come before that of a member.
+func after(fields []fieldDecoder, quoted []byte) []fieldDecoder {
+	name := string(quoted)
+	if bytes.IndexByte(quoted, '\\') >= 0 {
+		name = codec.Unquote([]byte(`"` + name + `"`))
+	}
+	for len(fields) > 0 && fields[0].Name < name {
+		fields = fields[1:]
+	}
+	return fields
+}
+
+// names reports whether a member, whose name may have escapes, is the field of that name.
+func names(quoted []byte, name string) bool {
+	return string(quoted) == name || bytes.IndexByte(quoted, '\\') >= 0 && codec.Unquote([]byte(`"`+string(quoted)+`"`)) == name
 }
 
 // readerFor picks how values of a Go type are read.
