@@ -43,8 +43,14 @@
 //	              it another name, and with json:"-" it is not among the fields
 //	index         the field is worth an index
 //	search        the words of the field can be searched
+//	enum=A|B      the values that a string or an integer can have, or each
+//	              element of a list of these
 //	default=JSON  stands in for a missing value; must come last. A text has
 //	              quotes, in a tag `onto:"default=\"PT\""`
+//
+// Structs, slices, arrays and maps inside are followed: their fields are declared, too, and
+// can have index, enum and default. Values of interfaces, and of types with a JSON form of
+// their own, can be anything. A [Date] is a day.
 //
 // A struct's zero value is a value: for a default to stand in, the field must
 // be a pointer or marked omitzero. With a pointer the zero value can be stored as well.
