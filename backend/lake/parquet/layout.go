@@ -54,7 +54,7 @@ func NewLayout(kind onto.Kind, name string, versions []onto.SchemaVersion) *Layo
 }
 
 // NewTable makes the layout of a file for other programs: it has a column for each field of
-// a type, of timestamps for times and of JSON for objects, lists and values of any type. What
+// a type, of timestamps for times, of dates, and of JSON for objects, lists and values of any type. What
 // a column cannot hold is NULL there; fields_json has all values.
 func NewTable(s *onto.Schema) *Layout {
 	l := &Layout{Kind: s.Kind, Type: s.Name, table: true}

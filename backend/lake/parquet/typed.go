@@ -61,7 +61,13 @@ func (c *typedColumn) put(value []byte) bool {
 			break
 		}
 		fallthrough
-	case onto.String, onto.DateOnly:
+	case onto.DateOnly:
+		if c.table {
+			ok = kind == codec.String && c.putDate(value)
+			break
+		}
+		fallthrough
+	case onto.String:
 		ok = kind == codec.String
 		if ok {
 			c.values.Texts = append(c.values.Texts, textOf(value))
@@ -88,6 +94,15 @@ func (c *typedColumn) putTime(value []byte) bool {
 	t, err := codec.ParseTime(string(textOf(value)))
 	if err == nil {
 		c.values.Ints = append(c.values.Ints, t.UnixMicro())
+	}
+	return err == nil
+}
+
+// putDate adds the number of days since 1970.
+func (c *typedColumn) putDate(value []byte) bool {
+	d, err := onto.ParseDate(string(textOf(value)))
+	if err == nil {
+		c.values.Ints = append(c.values.Ints, d.Time().Unix()/(24*60*60))
 	}
 	return err == nil
 }
