@@ -17,7 +17,7 @@ import (
 // name.
 func lying(l *parquet.Layout) *parquet.Layout {
 	columns := slices.Clone(l.Columns)
-	columns[slices.IndexFunc(columns, func(c parquet.Column) bool { return c.Field == "n" })].Field = "lie"
+	columns[slices.IndexFunc(columns, func(c parquet.Column) bool { return c.Field() == "n" })].Path = []string{"lie"}
 	return &parquet.Layout{Kind: l.Kind, Type: l.Type, Columns: columns}
 }
 
@@ -75,7 +75,7 @@ func columnFaults() []fault {
 		}},
 		{"a column of another type", "file_differs", func(s *sample) string {
 			return s.editFile(func(list []onto.Version) []onto.Version { return list }, func(l *parquet.Layout) *parquet.Layout {
-				return &parquet.Layout{Kind: l.Kind, Type: l.Type, Columns: []parquet.Column{{Name: "n", Field: "n", Type: onto.Float}}}
+				return &parquet.Layout{Kind: l.Kind, Type: l.Type, Columns: []parquet.Column{{Name: "n", Path: []string{"n"}, Type: onto.Float}}}
 			})
 		}},
 		{"a unique snapshot with an identity twice", "file_differs", func(s *sample) string {

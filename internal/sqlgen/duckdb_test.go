@@ -15,7 +15,8 @@ func duckScope() *sqlgen.Scope {
 	types := map[string]onto.FieldType{"text": onto.String, "int": onto.Int, "float": onto.Float, "bool": onto.Bool, "time": onto.Time}
 	return &sqlgen.Scope{Dialect: sqlgen.DuckDB{}, Own: sqlgen.Document{
 		Column: "v.j", Schema: &onto.Schema{Fields: []onto.Field{{Name: "any", Type: onto.Any}}},
-		Typed: func(field string) (string, onto.FieldType, bool) {
+		Typed: func(path []string) (string, onto.FieldType, bool) {
+			field := strings.Join(path, ".")
 			t, ok := types[field]
 			return `v."` + field + `"`, t, ok
 		},

@@ -65,7 +65,9 @@ func TestEnds(t *testing.T) {
 func asked(d sqlgen.Dialect, q backend.Query) *sqlgen.Question {
 	own := sqlgen.Document{Column: "r.f"}
 	if d == (sqlgen.DuckDB{}) {
-		own.Typed = func(field string) (string, onto.FieldType, bool) { return "r.n", onto.Int, field == "n" }
+		own.Typed = func(path []string) (string, onto.FieldType, bool) {
+			return "r.n", onto.Int, slices.Equal(path, []string{"n"})
+		}
 	}
 	question := &sqlgen.Question{Query: &q, Scope: sqlgen.Scope{Dialect: d, Own: own}, Rows: "r"}
 	question.Compile()

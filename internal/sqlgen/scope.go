@@ -22,9 +22,9 @@ type Document struct {
 	Obeyed bool         // all rows have the types of the schema
 	Facts  bool         // they are facts, and have the types of the fields that all facts have
 
-	// Typed, if not nil, gives the column that holds the same as a field of the
+	// Typed, if not nil, gives the column that holds the same as a path of the
 	// document, and its type. It reports false if there is none.
-	Typed func(field string) (column string, t onto.FieldType, ok bool)
+	Typed func(path []string) (column string, t onto.FieldType, ok bool)
 }
 
 // Where is the condition that a filter is true; a nil filter always is. It may
@@ -109,8 +109,8 @@ func (s *Scope) value(o onto.Operand) Value {
 	if d.Column != "" {
 		v.Document = Part{SQL: d.Column}
 	}
-	if len(o.Path) == 1 && d.Typed != nil && !o.Any {
-		if column, t, ok := d.Typed(o.Path[0]); ok {
+	if d.Typed != nil && !o.Any {
+		if column, t, ok := d.Typed(o.Path); ok {
 			v.Column, v.Type = Part{SQL: column}, t
 			return v
 		}

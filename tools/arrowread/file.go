@@ -79,6 +79,10 @@ func (g *group) readColumn(number int) error {
 			}
 			return a.(*array.Int64).Value(i)
 		}}).check()
+	case parquet.Types.Int32:
+		return (&column[int32]{base, cmp.Compare[int32], func(a arrow.Array, i int) int32 {
+			return int32(a.(*array.Date32).Value(i))
+		}}).check()
 	case parquet.Types.Double:
 		return (&column[float64]{base, cmp.Compare[float64], func(a arrow.Array, i int) float64 {
 			return a.(*array.Float64).Value(i)

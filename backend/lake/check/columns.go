@@ -26,7 +26,7 @@ func (s *contents) compare(f *protocol.FileEntry, row *parquet.Checked) {
 		if flaw.Unfit && !f.Typed {
 			continue
 		}
-		i := slices.IndexFunc(s.columns, func(c columnFlaw) bool { return c.Column == flaw.Column && c.Unfit == flaw.Unfit })
+		i := slices.IndexFunc(s.columns, func(c columnFlaw) bool { return c.Column.Name == flaw.Column.Name && c.Unfit == flaw.Unfit })
 		if i < 0 {
 			i = len(s.columns)
 			s.columns = append(s.columns, columnFlaw{Flaw: flaw, id: row.Identity, commit: row.Commit})
@@ -58,7 +58,7 @@ func (h *history) columns(f *protocol.FileEntry, seen *contents) error {
 
 // String names the row and what is wrong there.
 func (c *columnFlaw) String() string {
-	text := fmt.Sprintf("%s of commit %d: field %s is ", c.id, c.commit, c.Column.Field)
+	text := fmt.Sprintf("%s of commit %d: field %s is ", c.id, c.commit, c.Column.Field())
 	if c.Fields == "" {
 		text += "not in fields_json"
 	} else {

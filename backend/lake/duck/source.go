@@ -27,12 +27,12 @@ type view struct {
 // exists reports whether there can be any rows.
 func (v *view) exists() bool { return v.Source != nil && len(v.Files) > 0 }
 
-// column returns the typed column of a field, and remembers to read it.
-func (v *view) column(field string) (parquet.Column, bool) {
+// column returns the typed column of a path, and remembers to read it.
+func (v *view) column(path []string) (parquet.Column, bool) {
 	if !v.Typed || v.Layout == nil {
 		return parquet.Column{}, false
 	}
-	c, ok := v.Layout.Column(field)
+	c, ok := v.Layout.Column(path)
 	if ok {
 		v.fields[c.Name] = true
 	}
@@ -44,8 +44,8 @@ func (v *view) document(alias string, s *onto.Schema) sqlgen.Document {
 	if !v.exists() {
 		return sqlgen.Document{}
 	}
-	return sqlgen.Document{Column: alias + ".fields_json", Schema: s, Typed: func(field string) (string, onto.FieldType, bool) {
-		c, ok := v.column(field)
+	return sqlgen.Document{Column: alias + ".fields_json", Schema: s, Typed: func(path []string) (string, onto.FieldType, bool) {
+		c, ok := v.column(path)
 		return alias + "." + quoteName(c.Name), c.Type, ok
 	}}
 }

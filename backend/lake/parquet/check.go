@@ -5,7 +5,6 @@ import (
 	"context"
 	"iter"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/ontologia/onto"
@@ -73,14 +72,14 @@ func (f *File) typedPlaces(l *Layout) (places []int, err error) {
 	defer f.guard(&err)
 	seen := map[string]int{}
 	for i := len(System(f.kind)); i < len(f.meta.Columns); i++ {
-		name := strings.ToLower(f.meta.Columns[i].Name) // engines ignore case
+		name := foldName(f.meta.Columns[i].Name)
 		if seen[name] > 0 {
 			return nil, f.damaged("column %s is there twice", f.meta.Columns[i].Name)
 		}
 		seen[name] = i
 	}
 	for _, c := range l.Columns {
-		i := seen[strings.ToLower(c.Name)]
+		i := seen[foldName(c.Name)]
 		if i == 0 {
 			places = append(places, -1)
 			continue
@@ -104,7 +103,7 @@ type comparison struct {
 	*batches
 	layout *Layout
 	typed  []*typedColumn // what a writer would have made of the batch
-	fields map[string][]*typedColumn
+	fields *typedNode     // the same by place
 	stored []*flat.Reader // by column; nil for those that the file has not
 	places []int          // by column: its number in the file
 
@@ -173,19 +172,17 @@ func (k *comparison) expect(row int) {
 		}
 	}()
 	version := int(k.schemas[row])
-	for name, value := range codec.Pairs(k.batches.fields[row]) {
-		for _, c := range k.fields[string(name)] {
-			if k.values[c.number][row] != nil {
-				continue // the fields are not canonical: the name is there twice
-			}
-			k.values[c.number][row] = value
-			fits := c.put(value)
-			k.spare[c.number][row] = !c.sole && k.layout.types[version][c.Field] != c.Type
-			if c.sole && (!fits || k.stored[c.number] == nil && codec.KindOf(value) != codec.Null) {
-				k.flaws[row] = append(k.flaws[row], Flaw{Column: c.Column, Fields: brief(value), Unfit: true})
-			}
+	k.fields.each(k.batches.fields[row], func(c *typedColumn, value []byte) {
+		if k.values[c.number][row] != nil {
+			return // the fields are not canonical: the name is there twice
 		}
-	}
+		k.values[c.number][row] = value
+		fits := c.put(value)
+		k.spare[c.number][row] = !c.sole && !c.in[version]
+		if c.sole && (!fits || k.stored[c.number] == nil && codec.KindOf(value) != codec.Null) {
+			k.flaws[row] = append(k.flaws[row], Flaw{Column: c.Column, Fields: brief(value), Unfit: true})
+		}
+	})
 }
 
 // compare reads a column and notes where it is not as expected.

@@ -62,7 +62,7 @@ func TestCheckOfWhatWasWritten(t *testing.T) {
 // lying is a layout whose column n holds what the fields have under another name.
 func lying(typ onto.FieldType) (lies, honest *parquet.Layout) {
 	honest = parquet.NewLayout(onto.KindEntity, "Person", versionsOf(onto.KindEntity, "Person", []onto.Field{{Name: "n", Type: typ}}))
-	return &parquet.Layout{Kind: onto.KindEntity, Type: "Person", Columns: []parquet.Column{{Name: "n", Field: "lie", Type: typ}}}, honest
+	return &parquet.Layout{Kind: onto.KindEntity, Type: "Person", Columns: []parquet.Column{{Name: "n", Path: []string{"lie"}, Type: typ}}}, honest
 }
 
 func TestCheckFindsFlaws(t *testing.T) {
@@ -162,9 +162,9 @@ func TestCheckOfOlderLayouts(t *testing.T) {
 func TestCheckOfOtherColumns(t *testing.T) {
 	_, honest := lying(onto.Int)
 	for what, columns := range map[string][]parquet.Column{
-		"another type": {{Name: "n", Field: "n", Type: onto.String}},
-		"another case": {{Name: "N", Field: "n", Type: onto.Int}},
-		"twice":        {{Name: "N", Field: "n", Type: onto.Int}, {Name: "n", Field: "n", Type: onto.Int}},
+		"another type": {{Name: "n", Path: []string{"n"}, Type: onto.String}},
+		"another case": {{Name: "N", Path: []string{"n"}, Type: onto.Int}},
+		"twice":        {{Name: "N", Path: []string{"n"}, Type: onto.Int}, {Name: "n", Path: []string{"n"}, Type: onto.Int}},
 	} {
 		data, _ := encode(t, &parquet.Layout{Kind: onto.KindEntity, Type: "Person", Columns: columns}, []onto.Version{entity("a", 1, `{}`)})
 		var got error

@@ -19,92 +19,176 @@ type Layout struct {
 	Columns []Column // the typed ones, by name
 	Store   string   // the id of the store that the files belong to; "" for none
 
-	types map[int]map[string]onto.FieldType // of the fields of each schema version
-	table bool                              // for other programs: see NewTable
+	types   map[int]map[string]onto.FieldType // by schema version and path: of each field; Any if it can have anything inside
+	several map[string]map[int]bool           // by column whose field has had several types: the schema versions with its own
+	table   bool                              // for other programs: see NewTable
 }
 
-// Column is a typed column. In the files of a lake, times are texts in the form whose
-// order is that of time.
+// Column is a typed column. In the files of a lake, times and dates are texts in the form
+// whose order is that of time.
 type Column struct {
-	Name  string         // in the file
-	Field string         // in the schema
-	Type  onto.FieldType // String, Time, Int, Float or Bool; any in a table
+	Name string         // in the file
+	Path []string       // of the field in the schema: one name, or those of the objects that it is in before its own
+	Type onto.FieldType // a scalar; any in a table
 }
 
-// NewLayout makes the layout of a type out of all versions of all types. A field
-// that was once of another type has a column for each of its types: the first
-// one has its plain name.
+// Field is the path of the field as a text, such as home.city.
+func (c *Column) Field() string { return fieldPath(c.Path) }
+
+func fieldPath(names []string) string {
+	path := ""
+	for _, name := range names {
+		path = onto.FieldPath(path, name)
+	}
+	return path
+}
+
+// NewLayout makes the layout of a type out of all versions of all types. It has a column for
+// each scalar that is reached through the declared fields of objects. A field that was once
+// of another type has a column for each of its types: the first one has its plain name.
 func NewLayout(kind onto.Kind, name string, versions []onto.SchemaVersion) *Layout {
 	l := &Layout{Kind: kind, Type: name, types: map[int]map[string]onto.FieldType{}}
+	m := newLayoutMaker(l)
 	for _, v := range versions {
 		if v.Schema.Kind != kind || v.Schema.Name != name {
 			continue
 		}
 		types := map[string]onto.FieldType{}
-		for _, f := range v.Schema.Fields {
-			types[f.Name] = f.Type
-			if typed(f.Type) {
-				l.add(f)
-			}
-		}
+		m.fields(v.Schema.Fields, nil, "", types)
 		l.types[v.Version] = types
 	}
-	slices.SortFunc(l.Columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
+	l.sort()
+	l.compare()
 	return l
 }
 
 // NewTable makes the layout of a file for other programs: it has a column for each field of
-// a type, of timestamps for times and of JSON for objects, lists and values of any type. What
-// a column cannot hold is NULL there; fields_json has all values.
+// a type, of timestamps for times, of dates, and of JSON for objects, lists and values of any
+// type. What a column cannot hold is NULL there; fields_json has all values.
 func NewTable(s *onto.Schema) *Layout {
 	l := &Layout{Kind: s.Kind, Type: s.Name, table: true}
+	m := newLayoutMaker(l)
 	for _, f := range s.Fields {
-		l.add(f)
+		m.add(nil, f.Name, f.Name, f.Type)
 	}
-	slices.SortFunc(l.Columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
+	l.sort()
 	return l
 }
 
+func (l *Layout) sort() {
+	slices.SortFunc(l.Columns, func(a, b Column) int { return cmp.Compare(a.Name, b.Name) })
+}
+
 // typed reports whether a field of a type has a column.
-func typed(t onto.FieldType) bool {
-	switch t {
-	case onto.String, onto.Time, onto.DateOnly, onto.Int, onto.Float, onto.Bool:
-		return true
+func typed(t onto.FieldType) bool { return t.Scalar() }
+
+// The limits of what has a column below the top. The names of columns are in the footer of a
+// file once for each row group.
+const (
+	maxColumnName = 256 // bytes of a path
+	maxStep       = 80  // bytes of a name in it: longer ones are cut in paths
+)
+
+// layoutMaker adds columns to a layout.
+type layoutMaker struct {
+	layout *Layout
+	known  map[string]bool // the columns by path and type
+	taken  map[string]bool // their names, and those of the system columns, by foldName
+}
+
+func newLayoutMaker(l *Layout) *layoutMaker {
+	m := &layoutMaker{l, map[string]bool{}, map[string]bool{}}
+	for _, name := range System(l.Kind) {
+		m.taken[foldName(name)] = true
 	}
-	return false
+	return m
+}
+
+// foldName is the same for names of columns that an engine may take for one, since they
+// ignore case.
+func foldName(name string) string { return strings.ToLower(strings.ToUpper(name)) }
+
+// fields adds the columns of fields, and notes the types.
+func (m *layoutMaker) fields(fields []onto.Field, above []string, path string, types map[string]onto.FieldType) {
+	for _, f := range fields {
+		at := onto.FieldPath(path, f.Name)
+		if types[at] = f.Type; f.Type == onto.Object && f.Fields == nil {
+			types[at] = onto.Any
+		}
+		if len(above) > 0 && (len(at) > maxColumnName || len(f.Name) > maxStep) {
+			continue
+		}
+		if typed(f.Type) {
+			m.add(above, f.Name, at, f.Type)
+		}
+		if len(f.Fields) > 0 {
+			m.fields(f.Fields, append(slices.Clip(above), f.Name), at, types)
+		}
+	}
 }
 
 // add adds a column for a field, unless there is one for it and its type.
-func (l *Layout) add(f onto.Field) {
-	if slices.ContainsFunc(l.Columns, func(c Column) bool { return c.Field == f.Name && c.Type == f.Type }) {
+func (m *layoutMaker) add(above []string, field, path string, t onto.FieldType) {
+	known := path + " " + string(t)
+	if m.known[known] {
 		return
 	}
-	name := f.Name
-	for l.taken(name) {
-		name += "__" + string(f.Type)
+	m.known[known] = true
+	name := path
+	for m.taken[foldName(name)] {
+		name += "__" + string(t)
 	}
-	l.Columns = append(l.Columns, Column{Name: name, Field: f.Name, Type: f.Type})
+	m.taken[foldName(name)] = true
+	m.layout.Columns = append(m.layout.Columns, Column{Name: name, Path: append(slices.Clip(above), field), Type: t})
 }
 
-// taken reports whether a column has a name, ignoring case as engines do.
-func (l *Layout) taken(name string) bool {
-	return slices.ContainsFunc(System(l.Kind), func(s string) bool { return strings.EqualFold(s, name) }) ||
-		slices.ContainsFunc(l.Columns, func(c Column) bool { return strings.EqualFold(c.Name, name) })
+// compare notes the columns whose fields have had several types.
+func (l *Layout) compare() {
+	for i := range l.Columns {
+		c, own, sole := &l.Columns[i], map[int]bool{}, true
+		for version := range l.types {
+			t, ok := l.typeIn(version, c.Path)
+			own[version] = ok && t == c.Type
+			sole = sole && (!ok || own[version])
+		}
+		if sole {
+			continue
+		}
+		if l.several == nil {
+			l.several = map[string]map[int]bool{}
+		}
+		l.several[c.Name] = own
+	}
+}
+
+// typeIn is the type that a field has in a schema version. It reports false if the version
+// has no value there. Where anything can be it is [onto.Any].
+func (l *Layout) typeIn(version int, names []string) (onto.FieldType, bool) {
+	types, path := l.types[version], ""
+	for i, name := range names {
+		path = onto.FieldPath(path, name)
+		t, ok := types[path]
+		switch last := i == len(names)-1; {
+		case !ok, last:
+			return t, ok
+		case t == onto.Any:
+			return t, true
+		case t != onto.Object:
+			return "", false
+		}
+	}
+	return "", false
 }
 
 // Column returns the column that tells a field of every row of typed files. It
 // reports false if there is none, or if the field has had several types.
-func (l *Layout) Column(field string) (Column, bool) {
-	found := slices.IndexFunc(l.Columns, func(c Column) bool { return c.Field == field })
+func (l *Layout) Column(path []string) (Column, bool) {
+	found := slices.IndexFunc(l.Columns, func(c Column) bool { return slices.Equal(c.Path, path) })
 	if found < 0 {
 		return Column{}, false
 	}
-	for _, types := range l.types {
-		if t, ok := types[field]; ok && t != l.Columns[found].Type {
-			return Column{}, false
-		}
-	}
-	return l.Columns[found], true
+	c := l.Columns[found]
+	return c, l.several[c.Name] == nil
 }
 
 // System is the names of the columns that every file of a kind has.

@@ -25,7 +25,7 @@ func TestFilesForOthers(t *testing.T) {
 	eachKind(t, func(t *testing.T, kind onto.Kind) {
 		table := parquet.NewTable(&onto.Schema{Kind: kind, Name: "Person", Fields: []onto.Field{
 			{Name: "name", Type: onto.String}, {Name: "age", Type: onto.Int}, {Name: "score", Type: onto.Float}, {Name: "alive", Type: onto.Bool},
-			{Name: "born", Type: onto.Time}, {Name: "tags", Type: onto.List}, {Name: "more", Type: onto.Object}, {Name: "unknown", Type: onto.Any},
+			{Name: "born", Type: onto.Time}, {Name: "wed", Type: onto.DateOnly}, {Name: "tags", Type: onto.List}, {Name: "more", Type: onto.Object}, {Name: "unknown", Type: onto.Any},
 		}})
 		for name, c := range map[string]struct {
 			layout   *parquet.Layout
@@ -77,7 +77,7 @@ func timed(kind onto.Kind) []onto.Version {
 	list := many(200, kind)
 	for i := range list {
 		if v := &list[i]; v.Op == onto.Put {
-			v.Fields = fmt.Appendf(nil, `{"alive":%t,"born":"%d-01-02T03:04:05.123456Z"}`, i%2 == 0, 1900+i)
+			v.Fields = fmt.Appendf(nil, `{"alive":%[1]t,"born":"%[2]d-01-02T03:04:05.123456Z","wed":"%[2]d-03-04"}`, i%2 == 0, 1900+i)
 		}
 	}
 	return list

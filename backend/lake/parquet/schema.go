@@ -135,6 +135,8 @@ func tableColumn(name string, t onto.FieldType) flat.Column {
 	switch {
 	case t == onto.Time:
 		c.Type, c.Meaning = format.Int64, format.Timestamp
+	case t == onto.DateOnly:
+		c.Type, c.Meaning = format.Int32, format.Date
 	case !typed(t):
 		c.Meaning = format.JSON
 	}

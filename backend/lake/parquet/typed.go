@@ -2,6 +2,7 @@ package parquet
 
 import (
 	"bytes"
+	"reflect"
 	"strconv"
 
 	"github.com/ontologia/onto"
@@ -12,25 +13,69 @@ import (
 // typedColumn holds the values of a typed column for one row group.
 type typedColumn struct {
 	Column
-	number int  // in the layout
-	sole   bool // the field never had another type
-	table  bool // of a file for other programs
+	number int          // in the layout
+	sole   bool         // the field never had another type
+	in     map[int]bool // otherwise, the schema versions in which it has the column's type
+	table  bool         // of a file for other programs
 
 	filled bool // the row at hand has its level
 	values flat.Values
 }
 
-// newTypedColumns returns the columns of a layout without values, also by the name
-// of the field.
-func newTypedColumns(l *Layout) (list []*typedColumn, byField map[string][]*typedColumn) {
-	byField = map[string][]*typedColumn{}
+// typedNode is the columns of one place in the fields, and of what is inside it.
+type typedNode struct {
+	columns []*typedColumn
+	inner   map[string]*typedNode // by name, as JSON has it between quotes
+}
+
+// newTypedColumns returns the columns of a layout without values, also by their place in the
+// fields.
+func newTypedColumns(l *Layout) (list []*typedColumn, root *typedNode) {
+	root = &typedNode{}
 	for i, c := range l.Columns {
-		_, sole := l.Column(c.Field)
-		column := &typedColumn{Column: c, number: i, sole: sole, table: l.table}
+		in := l.several[c.Name]
+		column := &typedColumn{Column: c, number: i, sole: in == nil, in: in, table: l.table}
 		list = append(list, column)
-		byField[c.Field] = append(byField[c.Field], column)
+		node := root
+		for _, name := range c.Path {
+			node = node.at(name)
+		}
+		node.columns = append(node.columns, column)
 	}
-	return list, byField
+	return list, root
+}
+
+// at is the node of a member.
+func (n *typedNode) at(name string) *typedNode {
+	quoted, err := codec.AppendValue(nil, reflect.ValueOf(name))
+	if err != nil { // it is not UTF-8, and no JSON has it
+		return &typedNode{}
+	}
+	if n.inner == nil {
+		n.inner = map[string]*typedNode{}
+	}
+	key := string(quoted[1 : len(quoted)-1])
+	if n.inner[key] == nil {
+		n.inner[key] = &typedNode{}
+	}
+	return n.inner[key]
+}
+
+// each calls a function with the columns of each member of an object, and of what is inside
+// it, and with the value.
+func (n *typedNode) each(object []byte, do func(c *typedColumn, value []byte)) {
+	for name, value := range codec.Pairs(object) {
+		member := n.inner[string(name)]
+		if member == nil {
+			continue
+		}
+		for _, c := range member.columns {
+			do(c, value)
+		}
+		if member.inner != nil && codec.KindOf(value) == codec.Object {
+			member.each(value, do)
+		}
+	}
 }
 
 // begin begins a row.
@@ -61,7 +106,13 @@ func (c *typedColumn) put(value []byte) bool {
 			break
 		}
 		fallthrough
-	case onto.String, onto.DateOnly:
+	case onto.DateOnly:
+		if c.table {
+			ok = kind == codec.String && c.putDate(value)
+			break
+		}
+		fallthrough
+	case onto.String:
 		ok = kind == codec.String
 		if ok {
 			c.values.Texts = append(c.values.Texts, textOf(value))
@@ -88,6 +139,15 @@ func (c *typedColumn) putTime(value []byte) bool {
 	t, err := codec.ParseTime(string(textOf(value)))
 	if err == nil {
 		c.values.Ints = append(c.values.Ints, t.UnixMicro())
+	}
+	return err == nil
+}
+
+// putDate adds the number of days since 1970.
+func (c *typedColumn) putDate(value []byte) bool {
+	d, err := onto.ParseDate(string(textOf(value)))
+	if err == nil {
+		c.values.Ints = append(c.values.Ints, d.Time().Unix()/(24*60*60))
 	}
 	return err == nil
 }

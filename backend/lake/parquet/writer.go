@@ -7,7 +7,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet/internal/flat"
 	"github.com/ontologia/onto/backend/lake/parquet/internal/format"
-	"github.com/ontologia/onto/internal/codec"
 )
 
 // Summary tells what a file holds.
@@ -23,7 +22,7 @@ type Writer struct {
 	layout *Layout
 	out    *flat.Writer
 	typed  []*typedColumn
-	fields map[string][]*typedColumn // by the name of the field
+	fields *typedNode // the same by place
 	sum    Summary
 	last   onto.Identity // of the row before
 	err    error         // ended the file
@@ -111,15 +110,13 @@ func (w *Writer) putFields(v *onto.Version, fields []byte) (err error) {
 	for _, c := range w.typed {
 		c.begin()
 	}
-	for name, value := range codec.Pairs(fields) {
-		for _, c := range w.fields[string(name)] {
-			if c.sole {
-				w.sum.Typed = c.put(value) && w.sum.Typed
-			} else if w.layout.types[v.SchemaVersion][c.Field] == c.Type {
-				c.put(value)
-			}
+	w.fields.each(fields, func(c *typedColumn, value []byte) {
+		if c.sole {
+			w.sum.Typed = c.put(value) && w.sum.Typed
+		} else if c.in[v.SchemaVersion] {
+			c.put(value)
 		}
-	}
+	})
 	for _, c := range w.typed {
 		c.end()
 	}

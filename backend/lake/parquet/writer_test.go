@@ -56,12 +56,12 @@ func expected(l *parquet.Layout, versions []onto.Version) (string, bool) {
 		fmt.Fprintf(&out, "%s:", c.Name)
 		for _, v := range versions {
 			m, _ := v.Map()
-			x := m[c.Field]
+			x := m[c.Field()]
 			fits := holds(c.Type, &x)
-			if !fits && x != nil && c.Field != "rank" {
+			if !fits && x != nil && c.Field() != "rank" {
 				typed = false
 			}
-			if !fits || c.Field == "rank" && types[v.SchemaVersion-1]["rank"] != c.Type {
+			if !fits || c.Field() == "rank" && types[v.SchemaVersion-1]["rank"] != c.Type {
 				x = nil
 			}
 			fmt.Fprintf(&out, " %#v", x)
@@ -132,7 +132,7 @@ func TestColumnNamesByCase(t *testing.T) {
 	if want := []string{"A__int", "OP__string", "a"}; !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
-	if c, ok := l.Column("A"); !ok || c.Name != "A__int" {
+	if c, ok := l.Column([]string{"A"}); !ok || c.Name != "A__int" {
 		t.Errorf("column of A: got %v, %v", c, ok)
 	}
 }
@@ -156,7 +156,7 @@ func TestColumnNamesOfFacts(t *testing.T) {
 	if !slices.Equal(names, want) {
 		t.Errorf("got %v, want %v", names, want)
 	}
-	if c, ok := l.Column("subject"); !ok || c.Name != "subject__string" {
+	if c, ok := l.Column([]string{"subject"}); !ok || c.Name != "subject__string" {
 		t.Errorf("column of the attribute subject: got %v, %v", c, ok)
 	}
 }

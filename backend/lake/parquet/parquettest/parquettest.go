@@ -145,7 +145,7 @@ func Column(data []byte, name string) ([]any, error) {
 		Source: bytes.NewReader(data), Meta: &f.Groups[0].Chunks[number], Optional: f.Columns[number].Optional, MaxPage: 1 << 20,
 	})
 	switch n := int(f.Rows); f.Columns[number].Type {
-	case format.Int64:
+	case format.Int32, format.Int64:
 		return values(n, r.Ints)
 	case format.Double:
 		return values(n, r.Floats)

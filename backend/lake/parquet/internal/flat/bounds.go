@@ -27,6 +27,9 @@ func (c *chunkWriter) boundsOf(row, rows, value, values int) format.Statistics {
 	case format.Int64:
 		low, high := extremes(c.values.Ints[value:value+values], cmp.Compare[int64])
 		s.Min, s.Max = binary.LittleEndian.AppendUint64(nil, uint64(low)), binary.LittleEndian.AppendUint64(nil, uint64(high))
+	case format.Int32:
+		low, high := extremes(c.values.Ints[value:value+values], cmp.Compare[int64])
+		s.Min, s.Max = binary.LittleEndian.AppendUint32(nil, uint32(low)), binary.LittleEndian.AppendUint32(nil, uint32(high))
 	case format.Double:
 		low, high := extremes(c.values.Floats[value:value+values], cmp.Compare[float64])
 		if low == 0 {

@@ -89,7 +89,7 @@ func (c *chunkWriter) plainBytes(from, n int) int {
 	case c.column.Type == format.Boolean:
 		return (n + 7) / 8
 	case c.column.Type != format.ByteArray:
-		return 8 * n
+		return widthOf(c.column.Type) * n
 	}
 	bytes := 4 * n
 	for _, text := range c.values.Texts[from : from+n] {
@@ -156,6 +156,10 @@ func (c *chunkWriter) appendPlain(out []byte, from, n int) []byte {
 		for _, v := range c.values.Ints[from : from+n] {
 			out = binary.LittleEndian.AppendUint64(out, uint64(v))
 		}
+	case format.Int32:
+		for _, v := range c.values.Ints[from : from+n] {
+			out = binary.LittleEndian.AppendUint32(out, uint32(v))
+		}
 	case format.Double:
 		for _, v := range c.values.Floats[from : from+n] {
 			out = binary.LittleEndian.AppendUint64(out, math.Float64bits(v))
@@ -185,10 +189,10 @@ func (c *chunkWriter) writeDictionary() error {
 	switch c.column.Type {
 	case format.ByteArray:
 		c.folded, distinct, fits = numberTexts(c.numbers[:0], c.values.Texts, most)
-	case format.Int64:
-		c.folded, distinct, fits = number(c.numbers[:0], c.values.Ints, func(v int64) uint64 { return uint64(v) }, most)
+	case format.Int64, format.Int32:
+		c.folded, distinct, fits = number(c.numbers[:0], c.values.Ints, func(v int64) uint64 { return uint64(v) }, most/widthOf(c.column.Type))
 	case format.Double:
-		c.folded, distinct, fits = number(c.numbers[:0], c.values.Floats, math.Float64bits, most)
+		c.folded, distinct, fits = number(c.numbers[:0], c.values.Floats, math.Float64bits, most/8)
 	}
 	if c.folded != nil {
 		c.numbers = c.folded
@@ -208,13 +212,13 @@ func (c *chunkWriter) writeDictionary() error {
 }
 
 // number appends a number for each value, the same for equal ones. It gives up
-// when the different ones have more bytes than allowed.
+// when there are more different ones than allowed.
 func number[V any](numbers []uint32, values []V, bits func(V) uint64, most int) (_ []uint32, distinct []int, fits bool) {
 	known := map[uint64]uint32{}
 	for i, v := range values {
 		n, ok := known[bits(v)]
 		if !ok {
-			if most -= 8; most < 0 {
+			if most--; most < 0 {
 				return nil, nil, false
 			}
 			n = uint32(len(distinct))
@@ -226,7 +230,7 @@ func number[V any](numbers []uint32, values []V, bits func(V) uint64, most int) 
 	return numbers, distinct, true
 }
 
-// numberTexts is number for texts.
+// numberTexts is number for texts, of which the bytes are limited.
 func numberTexts(numbers []uint32, values [][]byte, most int) (_ []uint32, distinct []int, fits bool) {
 	known := map[string]uint32{}
 	for i, v := range values {

@@ -132,6 +132,7 @@ func TestDamagedPages(t *testing.T) {
 	}{
 		{format.ByteArray, Values{Levels: v.Levels, Texts: v.Texts}, func(r *Reader, l []uint32) (int, int, error) { return r.Texts(make([][]byte, len(l)), l) }},
 		{format.Int64, Values{Levels: v.Levels, Ints: v.Ints}, func(r *Reader, l []uint32) (int, int, error) { return r.Ints(make([]int64, len(l)), l) }},
+		{format.Int32, Values{Levels: v.Levels, Ints: v.Ints}, func(r *Reader, l []uint32) (int, int, error) { return r.Ints(make([]int64, len(l)), l) }},
 		{format.Double, Values{Levels: v.Levels, Floats: v.Floats}, func(r *Reader, l []uint32) (int, int, error) { return r.Floats(make([]float64, len(l)), l) }},
 		{format.Boolean, Values{Levels: v.Levels, Bools: v.Bools}, func(r *Reader, l []uint32) (int, int, error) { return r.Bools(make([]bool, len(l)), l) }},
 	} {

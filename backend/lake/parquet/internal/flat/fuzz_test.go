@@ -17,6 +17,7 @@ const (
 	formOptional = 1 << (2 + iota)
 	formZstd
 	formDictionary
+	formShort // integers of 32 bits in place of 64
 )
 
 var formTypes = [4]format.Type{format.Boolean, format.Int64, format.Double, format.ByteArray}
@@ -33,6 +34,9 @@ func formed(form byte, rows uint16, pages []byte) *Chunk {
 	if form&formDictionary != 0 {
 		meta.Dictionary, meta.Data = meta.Data, meta.Data+1
 	}
+	if form&formShort != 0 && meta.Type == format.Int64 {
+		meta.Type = format.Int32
+	}
 	source := bytes.NewReader(append([]byte(format.Magic), pages...))
 	return &Chunk{Source: source, Meta: meta, Optional: form&formOptional != 0, MaxPage: 64 << 10}
 }
@@ -48,7 +52,7 @@ func readSome(r *Reader, v *Values, most int) (rows int, err error) {
 		for _, text := range list.Texts[:n] {
 			v.Texts = append(v.Texts, bytes.Clone(text))
 		}
-	case format.Int64:
+	case format.Int32, format.Int64:
 		list.Ints = make([]int64, most)
 		rows, n, err = r.Ints(list.Ints, levels)
 		v.Ints = append(v.Ints, list.Ints[:n]...)
@@ -145,9 +149,15 @@ func FuzzChunk(f *testing.F) {
 // addChunks adds columns of each type, with and without NULL, a dictionary and compression.
 func addChunks(f *testing.F) {
 	const rows = 40
-	for form := range byte(2 * formDictionary) {
+	for form := range byte(2 * formShort) {
 		var v Values
 		c := Column{Column: format.Column{Name: "c", Type: formTypes[form&3], Optional: form&formOptional != 0}, Index: form&formOptional == 0}
+		if form&formShort != 0 {
+			if c.Type != format.Int64 {
+				continue
+			}
+			c.Type = format.Int32
+		}
 		if form&formDictionary != 0 {
 			if c.Type == format.Boolean {
 				continue
@@ -164,8 +174,8 @@ func addChunks(f *testing.F) {
 			switch c.Type {
 			case format.ByteArray:
 				v.Texts = append(v.Texts, fmt.Appendf(nil, "value %d", i%5))
-			case format.Int64:
-				v.Ints = append(v.Ints, int64(i%5))
+			case format.Int32, format.Int64:
+				v.Ints = append(v.Ints, int64(i%5-2))
 			case format.Double:
 				v.Floats = append(v.Floats, float64(i%5)/2)
 			default:

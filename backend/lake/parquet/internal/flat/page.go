@@ -22,12 +22,29 @@ type page struct {
 	bit    int  // of the first byte, for booleans
 }
 
+// widthOf is how many bytes a plain value of a type has; 0 for texts and booleans.
+func widthOf(t format.Type) int {
+	switch t {
+	case format.Int32:
+		return 4
+	case format.Int64, format.Double:
+		return 8
+	}
+	return 0
+}
+
+// fixed decodes a value of so many bytes. The sign of an integer is kept.
+func fixed(data []byte, width int) uint64 {
+	if width == 4 {
+		return uint64(int32(binary.LittleEndian.Uint32(data)))
+	}
+	return binary.LittleEndian.Uint64(data)
+}
+
 // begin takes the contents of a page apart.
 func (p *page) begin(c *Chunk, head format.Page, data []byte) error {
 	*p = page{left: int(head.Values)}
-	if c.Meta.Type == format.Int64 || c.Meta.Type == format.Double {
-		p.width = 8
-	}
+	p.width = widthOf(c.Meta.Type)
 	if c.Optional {
 		levels, rest, err := prefixed(data)
 		if err != nil {
@@ -131,19 +148,19 @@ func newDictionary(t format.Type, data []byte, n int) (*dictionary, error) {
 			}
 		}
 		return d, nil
-	case format.Int64, format.Double:
-		if n > len(data)/8 {
+	case format.Int32, format.Int64, format.Double:
+		if n > len(data)/widthOf(t) {
 			return nil, errValues
 		}
 	default:
 		return nil, fmt.Errorf("a column of type %s has a dictionary", t)
 	}
 	for i := range n {
-		bits := binary.LittleEndian.Uint64(data[8*i:])
-		if t == format.Int64 {
-			d.ints = append(d.ints, int64(bits))
-		} else {
+		bits := fixed(data[i*widthOf(t):], widthOf(t))
+		if t == format.Double {
 			d.floats = append(d.floats, math.Float64frombits(bits))
+		} else {
+			d.ints = append(d.ints, int64(bits))
 		}
 	}
 	return d, nil
@@ -236,13 +253,14 @@ func numbers[T any](r *Reader, list []T, levels []uint32, all func(*dictionary) 
 		}
 		return rows, values, err
 	}
-	if len(r.page.plain) < 8*values {
+	width := r.page.width
+	if width == 0 || len(r.page.plain) < width*values {
 		return 0, 0, errValues
 	}
 	for i := range values {
-		list[i] = value(binary.LittleEndian.Uint64(r.page.plain[8*i:]))
+		list[i] = value(fixed(r.page.plain[width*i:], width))
 	}
-	r.page.plain = r.page.plain[8*values:]
+	r.page.plain = r.page.plain[width*values:]
 	return rows, values, nil
 }
 

@@ -1,4 +1,4 @@
-// Package flat writes and reads Parquet files without nested columns: values of four types,
+// Package flat writes and reads Parquet files without nested columns: values of five types,
 // plain or by a dictionary, compressed with zstd. What it reads may be hostile: no page
 // takes more memory than its reader allows, and none is decoded beyond its end.
 package flat
@@ -32,7 +32,7 @@ const (
 type Values struct {
 	Levels []uint32 // by row: 0 for NULL, 1 for a value; nil if none is NULL
 	Texts  [][]byte
-	Ints   []int64
+	Ints   []int64 // those of 32 bits, too
 	Floats []float64
 	Bools  []bool
 }

@@ -56,6 +56,9 @@ func (e *encoder) column(c *Column) {
 		case JSON:
 			e.int32(6, 19)
 			e.structure(10, func() { e.structure(12, empty) })
+		case Date:
+			e.int32(6, 6)
+			e.structure(10, func() { e.structure(6, empty) })
 		case Timestamp:
 			e.int32(6, 10)
 			e.structure(10, func() {

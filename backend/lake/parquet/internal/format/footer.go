@@ -14,6 +14,7 @@ type Type int32
 // The types that are written and read.
 const (
 	Boolean   Type = 0
+	Int32     Type = 1
 	Int64     Type = 2
 	Double    Type = 5
 	ByteArray Type = 6
@@ -36,6 +37,7 @@ const (
 	String            // UTF-8
 	JSON              // as UTF-8
 	Timestamp         // microseconds since 1970 in UTC
+	Date              // days since 1970
 )
 
 // Encoding is how a page has values.

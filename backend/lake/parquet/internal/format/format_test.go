@@ -14,7 +14,7 @@ import (
 // sample is a footer with everything in it.
 func sample() *format.File {
 	f := &format.File{Rows: 70, CreatedBy: "a test", Values: []format.Pair{{Key: "store", Value: "1"}}}
-	for i, t := range []format.Type{format.Int64, format.ByteArray, format.Double, format.Boolean} {
+	for i, t := range []format.Type{format.Int64, format.ByteArray, format.Double, format.Boolean, format.Int32} {
 		f.Columns = append(f.Columns, format.Column{Name: string(rune('a' + i)), Type: t, Optional: i%2 == 1})
 	}
 	for g := range 20 {
