@@ -137,9 +137,21 @@ func lacks(types *catalog.Catalog, w *backend.Write, newest *onto.Version) strin
 	if err != nil {
 		return ""
 	}
-	for _, f := range t.Schema.Fields {
-		if !f.Optional && f.Default == nil && codec.Find(w.Fields, []string{f.Name}) == nil {
-			return f.Name
+	return lacksIn(t.Schema.Fields, w.Fields, "")
+}
+
+// lacksIn is the path of a field that an object at a path does not have and needs.
+func lacksIn(fields []onto.Field, object []byte, path string) string {
+	for i := range fields {
+		f, at := &fields[i], onto.FieldPath(path, fields[i].Name)
+		value := codec.Find(object, []string{f.Name})
+		switch {
+		case value == nil && !f.Optional && f.Default == nil:
+			return at
+		case f.Fields != nil && codec.KindOf(value) == codec.Object:
+			if lacking := lacksIn(f.Fields, value, at); lacking != "" {
+				return lacking
+			}
 		}
 	}
 	return ""

@@ -41,12 +41,16 @@ func within(err error, step string) error {
 	return e
 }
 
-// Step is the path from an object to the member of that name.
-func Step(name string) string {
-	if isWord(name) {
-		return "." + shorten(name)
+// Step is the path from an object to the member of that name, for messages: of a long name
+// it has the beginning only.
+func Step(name string) string { return string(AppendStep(nil, shorten(name))) }
+
+// AppendStep appends the path from an object to the member of that name.
+func AppendStep(dst []byte, name string) []byte {
+	if dst = append(dst, '.'); isWord(name) {
+		return append(dst, name...)
 	}
-	return "." + string(appendQuoted(nil, shorten(name)))
+	return appendQuoted(dst, name)
 }
 
 // shorten cuts a text from the input to a length for messages.

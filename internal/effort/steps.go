@@ -102,7 +102,7 @@ func Steps() []Step {
 			"store/internal/fold":     {"TestOrder"},
 			"store/internal/foldkeep": {"TestRandomHistories"},
 			"store/internal/shape":    {"TestDecodesLikeEncodingJSON"},
-			"store/records":           {"TestRoundTrip"},
+			"store/records":           {"TestRoundTrip", "TestRoundTripOfNestedFields"},
 			"store/schemafile":        {"TestDefaultsAgree", "TestFormatAndParseAreInverse", "TestProgramsComeBack"},
 		}, ""},
 	}

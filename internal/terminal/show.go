@@ -1,7 +1,6 @@
 package terminal
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -73,7 +72,7 @@ func FieldCell(t onto.FieldType, value []byte) string {
 }
 
 // PrintChange prints a change for people: what was added, what was removed, or which
-// fields changed.
+// fields changed, at any depth.
 func PrintChange(o *Output, change onto.Change) error {
 	before, after := document.LiveFields(change.Before), document.LiveFields(change.After)
 	name := showIdentity(change.Identity)
@@ -86,42 +85,14 @@ func PrintChange(o *Output, change onto.Change) error {
 	if err := o.Line("%s", o.Paint(Yellow, "~ "+name)); err != nil {
 		return err
 	}
-	lines, err := changedFields(before, after)
+	fields, err := change.Fields()
 	if err != nil {
 		return onto.Errorf(onto.Corrupt, "%s: %w", change.Identity, err)
 	}
-	for _, f := range lines {
-		if err := o.Line("    %s", Escape(f)); err != nil {
+	for _, f := range fields {
+		if err := o.Line("    %s", Escape(f.String())); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// changedFields describes each top-level field that differs.
-func changedFields(before, after []byte) (lines []string, err error) {
-	old, err := Members(before)
-	if err != nil {
-		return nil, err
-	}
-	now, err := Members(after)
-	if err != nil {
-		return nil, err
-	}
-	for len(old) > 0 || len(now) > 0 {
-		switch {
-		case len(now) == 0 || len(old) > 0 && old[0].Name < now[0].Name:
-			lines = append(lines, old[0].Name+": "+string(old[0].Value)+" → none")
-			old = old[1:]
-		case len(old) == 0 || now[0].Name < old[0].Name:
-			lines = append(lines, now[0].Name+": none → "+string(now[0].Value))
-			now = now[1:]
-		default:
-			if !bytes.Equal(old[0].Value, now[0].Value) {
-				lines = append(lines, now[0].Name+": "+string(old[0].Value)+" → "+string(now[0].Value))
-			}
-			old, now = old[1:], now[1:]
-		}
-	}
-	return lines, nil
 }

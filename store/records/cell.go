@@ -25,6 +25,9 @@ func appendCellValue(dst []byte, f *onto.Field, cell []byte) ([]byte, error) {
 		return dst, err
 	}
 	if _, err := f.FitValue(dst[start:]); err != nil {
+		if _, other := f.Type.Fit(dst[start:]); other == nil {
+			return dst, err // it is of the type, but none of the values that the field can have
+		}
 		return dst, notOfType(f.Type, cell, err)
 	}
 	return dst, nil

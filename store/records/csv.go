@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
@@ -17,20 +16,13 @@ type csvReader struct {
 	rows    *rowReader
 	schema  *onto.Schema
 	columns []csvColumn // in the order of the file
-	order   []int       // the columns that are fields, by name
+	fields  []csvField  // the same that are fields, by name
 	clears  bool        // an empty cell empties its field
 	partial bool        // columns of fields that must have a value may be missing, and cells of them empty
 	narrow  bool        // the file does not have a column for each field
 
-	members, initial []codec.Member // of the record
-	room, object     []byte         // for their values, and for all of them
-}
-
-// csvColumn is a column: a field, or a part of the identity or of the metadata.
-type csvColumn struct {
-	name  string
-	field *onto.Field // nil if it is no field
-	role  string      // if it is no field: its name without a prefix
+	given        csvObject // of the record
+	room, buffer []byte    // for its values, and for all of them
 }
 
 // newCSVReader reads the header.
@@ -59,62 +51,19 @@ func newCSVReader(rows *rowReader, types catalogue, o *ImportOptions) (*csvReade
 	if err := r.checkColumns(); err != nil {
 		return nil, atLine(r.rows.line, err)
 	}
-	slices.SortFunc(r.order, func(a, b int) int { return strings.Compare(r.columns[a].name, r.columns[b].name) })
 	r.rows.want = len(r.columns)
 	r.narrow = schema.Kind != onto.KindFact && slices.ContainsFunc(schema.Fields, func(f onto.Field) bool {
-		return f.Name != schema.InstanceKey && !r.has(f.Name)
+		given := r.field(f.Name)
+		return f.Name != schema.InstanceKey && (given == nil || !given.whole())
 	})
 	return r, nil
 }
 
-// csvColumns is the columns that a type has in CSV, with those of the
-// metadata that are asked for.
-func csvColumns(schema *onto.Schema, metadata ...string) []csvColumn {
-	var list []csvColumn
-	system := func(roles ...string) {
-		for _, role := range roles {
-			list = append(list, csvColumn{name: systemColumn(schema, role), role: role})
-		}
-	}
-	field := func(f onto.Field) { list = append(list, csvColumn{name: f.Name, field: &f}) }
-	switch schema.Kind {
-	case onto.KindEntity:
-		key, _ := schema.Field(schema.Key)
-		field(key)
-	case onto.KindFact:
-		system(subjectName, attributeName, factID)
-	default:
-		system(leftKey, rightKey)
-		if schema.InstanceKey != "" {
-			system(instanceKey)
-		}
-	}
-	for _, f := range schema.Fields {
-		if f.Name != schema.Key {
-			field(f)
-		}
-	}
-	system(metadata...)
-	return list
-}
-
-func columnNames(columns []csvColumn) []string {
-	names := make([]string, len(columns))
-	for i, c := range columns {
-		names[i] = c.name
-	}
-	return names
-}
-
-func columnList(schema *onto.Schema) string {
-	return strings.Join(columnNames(csvColumns(schema)), ",")
-}
-
 // addColumn takes the next column of the header.
 func (r *csvReader) addColumn(name string) error {
-	known := csvColumns(r.schema, commitID, schemaVersion, opName)
+	known := namedColumns(r.schema)
 	if r.schema.Kind == onto.KindFact && !r.schema.Open {
-		known = append(known, csvColumn{name: onto.FactValue, field: &onto.Field{Name: onto.FactValue, Type: onto.Any, Optional: true}})
+		known = append(known, csvColumn{name: onto.FactValue, field: &onto.Field{Name: onto.FactValue, Type: onto.Any, Optional: true}, steps: []string{onto.FactValue}})
 	}
 	i := slices.IndexFunc(known, func(c csvColumn) bool { return c.name == name })
 	if i < 0 {
@@ -128,7 +77,8 @@ func (r *csvReader) addColumn(name string) error {
 		return onto.Errorf(onto.Invalid, "column %s comes twice", name)
 	}
 	if known[i].field != nil {
-		r.order = append(r.order, len(r.columns))
+		top := slices.IndexFunc(known, func(c csvColumn) bool { return c.field != nil && c.name == known[i].steps[0] })
+		r.fields = place(r.fields, &known[top], &known[i], len(r.columns))
 	}
 	r.columns = append(r.columns, known[i])
 	return nil
@@ -138,15 +88,47 @@ func (r *csvReader) has(name string) bool {
 	return slices.ContainsFunc(r.columns, func(c csvColumn) bool { return c.name == name })
 }
 
+// field is what the file has of a field; nil for nothing.
+func (r *csvReader) field(name string) *csvField {
+	i := slices.IndexFunc(r.fields, func(f csvField) bool { return f.name == name })
+	if i < 0 {
+		return nil
+	}
+	return &r.fields[i]
+}
+
 // checkColumns refuses a header without a column that every record needs.
 func (r *csvReader) checkColumns() error {
-	for _, c := range csvColumns(r.schema) {
-		if r.needs(&c) && !r.has(c.name) {
-			return onto.Errorf(onto.Invalid, "column %s is missing", c.name).
+	for _, c := range columnsOf(r.schema, nil, func(list []csvColumn, c csvColumn) []csvColumn { return append(list, c) }) {
+		if name := r.missing(&c); name != "" {
+			return onto.Errorf(onto.Invalid, "column %s is missing", name).
 				WithHint("the columns of %s are %s", r.schema.Name, columnList(r.schema))
 		}
 	}
 	return nil
+}
+
+// missing is the name of a column that there must be for a field or a part of the identity;
+// "" if there is none.
+func (r *csvReader) missing(c *csvColumn) string {
+	needed := r.needs(c)
+	if c.field == nil {
+		if needed && !r.has(c.name) {
+			return c.name
+		}
+		return ""
+	}
+	f := r.field(c.name)
+	switch {
+	case f != nil && !r.partial:
+		return f.missing()
+	case f != nil || !needed:
+		return ""
+	case !c.split:
+		return c.name
+	}
+	f = &csvField{csvColumn: *c, at: -1}
+	return cmp.Or(f.missing(), c.name)
 }
 
 // needs reports whether there must be a column. If the instance key is among
@@ -175,7 +157,7 @@ func (r *csvReader) next() (record, error) {
 	}
 	err := r.system(&rec)
 	if err == nil {
-		err = r.fields(&rec)
+		err = r.put(&rec)
 	}
 	if err != nil {
 		return rec, r.rows.lines.bad(rec.line, err)
@@ -220,56 +202,27 @@ func (r *csvReader) system(rec *record) error {
 	return nil
 }
 
-// fields reads the cells that are fields and puts them together.
-func (r *csvReader) fields(rec *record) error {
-	r.room, r.members, r.initial = r.room[:0], r.members[:0], r.initial[:0]
-	for _, i := range r.order {
-		c, cell := r.columns[i], r.rows.cell(i)
-		instance := c.name == r.schema.InstanceKey
-		if len(cell) == 0 && (instance || rec.op == onto.Delete) {
-			continue
+// put reads the cells that are fields and puts them together.
+func (r *csvReader) put(rec *record) error {
+	r.room, r.given.members, r.given.initial = r.room[:0], r.given.members[:0], r.given.initial[:0]
+	for i := range r.fields {
+		f := &r.fields[i]
+		var err error
+		if rec.op == onto.Delete && f.field.Fields != nil && r.schema.Kind != onto.KindFact {
+			err = r.nothing(f)
+		} else {
+			err = r.value(rec, f, &r.given)
 		}
-		if rec.op == onto.Delete && !instance && c.name != r.schema.Key {
-			return onto.Errorf(onto.Invalid, "column %s: the row deletes, but has a value here", c.name).WithHint("leave the cell empty, or the op")
-		}
-		if r.empty(rec, &c, cell) {
-			continue
-		}
-		start := len(r.room)
-		room, err := appendCellValue(r.room, r.fieldOf(&c, rec), cell)
 		if err != nil {
-			return inColumn(c.name, err)
-		}
-		if r.room = room; len(room) > start {
-			r.members = append(r.members, codec.Member{Name: c.name, Value: room[start:len(room):len(room)]})
+			return err
 		}
 	}
-	r.object = codec.AppendObject(r.object[:0], r.members)
-	rec.fields = r.object
-	if len(r.initial) > 0 {
-		rec.initial = codec.AppendObject(nil, r.initial)
+	r.buffer = codec.AppendObject(r.buffer[:0], r.given.members)
+	rec.fields = r.buffer
+	if len(r.given.initial) > 0 {
+		rec.initial = codec.AppendObject(nil, r.given.initial)
 	}
 	return nil
-}
-
-// empty takes an empty cell whose field stays as it is, or is emptied. It reports false
-// for any other cell.
-func (r *csvReader) empty(rec *record, c *csvColumn, cell []byte) bool {
-	if len(cell) > 0 || r.schema.Kind == onto.KindFact || c.name == r.schema.Key {
-		return false
-	}
-	must := required(c.field)
-	switch {
-	case r.clears && must, must && c.field.Type != onto.String && !r.partial:
-		return false // the empty text, or an error
-	case r.clears:
-		r.members = append(r.members, codec.Member{Name: c.name, Value: []byte("null")})
-		return true
-	case must && c.field.Type == onto.String:
-		r.initial = append(r.initial, codec.Member{Name: c.name, Value: []byte(`""`)})
-	}
-	rec.sparse = true
-	return true
 }
 
 // fieldOf is the field that a cell is a value of. In the column value it is that of the

@@ -160,12 +160,14 @@ func (e *csvEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 
 // cell appends the cell of a field.
 func (e *csvEncoder) cell(dst []byte, c csvColumn, members []codec.Member) []byte {
-	for _, m := range members {
-		if m.Name == c.name && codec.KindOf(m.Value) != codec.Null {
-			return cellOf(dst, c.field, m.Value)
-		}
+	value := c.value(members)
+	switch {
+	case value == nil:
+		return dst
+	case c.absent && c.field.Type == onto.String:
+		return appendTextCell(dst, codec.Unquote(value), true)
 	}
-	return dst
+	return cellOf(dst, c.field, value)
 }
 
 // members returns the fields of a version, which must be those of the type: an

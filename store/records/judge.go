@@ -113,19 +113,28 @@ func (f *feed) emptied(p *store.Proposal) (n int64) {
 	if schema == nil {
 		return 0
 	}
-	after := codec.Members(p.Fields)
-	for name, before := range codec.Pairs(p.Newest.Fields) {
-		field, ok := schema.Field(string(name))
-		if !ok || codec.KindOf(before) == codec.Null {
+	return emptiedIn(schema.Fields, p.Newest.Fields, p.Fields)
+}
+
+// emptiedIn counts the fields of an object that are empty in another one, or have their
+// default there, at all depths.
+func emptiedIn(fields []onto.Field, object, next []byte) (n int64) {
+	for i := range fields {
+		field := &fields[i]
+		before := codec.Find(object, []string{field.Name})
+		if before == nil || codec.KindOf(before) == codec.Null {
 			continue
 		}
 		empty := field.Default
 		if empty == nil && field.Type == onto.String {
 			empty = []byte(`""`)
 		}
-		i := slices.IndexFunc(after, func(m codec.Member) bool { return m.Name == field.Name })
-		if i < 0 || !bytes.Equal(after[i].Value, before) && bytes.Equal(after[i].Value, empty) {
+		after := codec.Find(next, []string{field.Name})
+		switch {
+		case after == nil || !bytes.Equal(after, before) && bytes.Equal(after, empty):
 			n++
+		case field.Fields != nil && codec.KindOf(before) == codec.Object && codec.KindOf(after) == codec.Object:
+			n += emptiedIn(field.Fields, before, after)
 		}
 	}
 	return n

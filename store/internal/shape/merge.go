@@ -61,16 +61,36 @@ func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
 		if !ok {
 			return backend.Write{}, t.unknownField(w.Identity, m.Name)
 		}
-		if w.Known.Has(f.Name) || codec.KindOf(m.Value) == codec.Null {
+		if codec.KindOf(m.Value) == codec.Null {
 			continue
 		}
-		value, err := f.Fit(m.Value)
+		value, err := f.FitPart(m.Value)
 		if err != nil {
 			return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
 		}
-		members = insertMember(members, codec.Member{Name: f.Name, Value: value})
+		members = withInitial(members, &f, value, w.Known)
 	}
 	return t.merging(w.Identity, codec.AppendObject(nil, members), w.Known)
+}
+
+// withInitial adds a value to the members of an object of which these are decided. Where an
+// object is decided in part, the rest of it is added.
+func withInitial(members []codec.Member, f *onto.Field, value []byte, known backend.Known) []codec.Member {
+	decided, ok := known.Find(f.Name)
+	if !ok {
+		return insertMember(members, codec.Member{Name: f.Name, Value: value})
+	}
+	given := memberOf(members, f.Name)
+	if decided.Fields == nil || codec.KindOf(given) != codec.Object || codec.KindOf(value) != codec.Object {
+		return members
+	}
+	inside := codec.Members(given)
+	for _, m := range codec.Members(value) {
+		if inner, ok := f.Inner(m.Name); ok {
+			inside = withInitial(inside, inner, m.Value, decided.Fields)
+		}
+	}
+	return insertMember(members, codec.Member{Name: f.Name, Value: codec.AppendObject(nil, inside)})
 }
 
 // MergeStruct makes a write of a struct that decides the fields only that the struct

@@ -3,6 +3,7 @@ package ask
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +23,10 @@ func Log(c *session.Session) *cobra.Command {
 		Use:   "log",
 		Short: "Show every version of one thing",
 		Long: `Show every version of one entity, relation or fact, oldest first, deletes included:
-when, by whom, why and what. With --where, only the versions for which the
-filter is true. How filters are written: onto query --help
+when, by whom, why and what. A version that replaces another shows what changed, as
+home.city: "Oslo" → "Bergen"; the first one, and the first after a delete, show all
+fields. With --where, only the versions for which the filter is true, each with all its
+fields. How filters are written: onto query --help
 
 The first version of a fact is its assertion. A later one, with revoked among its
 fields, says that it has ended; a delete that it was wrong.`,
@@ -53,7 +56,7 @@ func showLog(ctx context.Context, c *session.Session, t session.Thing, where str
 		if err != nil {
 			return err
 		}
-		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells)
+		out := terminal.Rows(c.Printer, append(terminal.WholeColumns("commit", "time"), terminal.Columns("op", "actor", "comment", "fields")...), document.NewEntry, entryCells(where == ""))
 		for e, err := range viewOf(s, onto.Point{}, asStored).History(ctx, id, filters...) {
 			if err == nil {
 				err = out.Add(e)
@@ -66,10 +69,34 @@ func showLog(ctx context.Context, c *session.Session, t session.Thing, where str
 	})
 }
 
-func entryCells(e store.Entry) ([]string, error) {
-	fields := string(e.Version.Fields)
-	if e.Version.Op == onto.Delete {
-		fields = ""
+// entryCells returns what makes a row of each version. If versions follow each other, that is
+// what changed.
+func entryCells(follow bool) func(store.Entry) ([]string, error) {
+	var last *onto.Version
+	return func(e store.Entry) ([]string, error) {
+		fields, err := entryFields(last, &e.Version)
+		if follow {
+			last = &e.Version
+		}
+		return slices.Concat(when(e.Commit), []string{string(e.Version.Op)}, who(e.Commit), []string{fields}), err
 	}
-	return slices.Concat(when(e.Commit), []string{string(e.Version.Op)}, who(e.Commit), []string{fields}), nil
+}
+
+// entryFields is what a version has, or what it changed in the one before it.
+func entryFields(before, v *onto.Version) (string, error) {
+	switch {
+	case !v.Live():
+		return "", nil
+	case before == nil || !before.Live():
+		return string(v.Fields), nil
+	}
+	changes, err := onto.Change{Identity: v.Identity, Before: before, After: v}.Fields()
+	if err != nil {
+		return "", onto.Errorf(onto.Corrupt, "%s: %w", v.Identity, err)
+	}
+	texts := make([]string, len(changes))
+	for i, c := range changes {
+		texts[i] = c.String()
+	}
+	return strings.Join(texts, "; "), nil
 }

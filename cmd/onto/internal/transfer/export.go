@@ -32,7 +32,8 @@ func Export(c *session.Session) *cobra.Command {
 		Use:   "export --output FILE",
 		Short: "Export records as JSON Lines, CSV or Parquet",
 		Long: `Export writes entities, relations and facts as records that import reads: as JSON Lines,
-or one type as CSV. All show one moment, now or earlier. The same contents always
+or one type as CSV, where fields of declared objects have columns such as home.city (but
+facts have one for each attribute). All show one moment, now or earlier. The same contents always
 give the same bytes. The format is told by the name of the file, which may end in
 .gz to be packed as well. One type can also be written as Parquet, for programs
 that analyse it: a column for each field (times as TIMESTAMP in UTC; objects, lists and

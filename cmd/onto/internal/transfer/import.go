@@ -63,7 +63,8 @@ A CSV file holds one type, which --type names. Its first row has the fields, and
 for relations left_key, right_key and instance_key, for facts subject, attribute and
 fact_id. Empty cells are absent values. What exists keeps the fields that have no column
 or an empty cell; with --empty-clears, empty cells empty their fields. New things get
-defaults. Objects, lists and values of any type are JSON; a text cell that starts with a
+defaults. Fields of declared objects have columns such as home.city; home is the object as a
+whole, in JSON. Lists, maps and other values are JSON; a text cell that starts with a
 double quote is a JSON string. --delimiter names what separates the cells, if that is
 no comma. The format is told by the name of the file, which
 may end in .gz as well.
@@ -73,8 +74,8 @@ name. So is what the original program exports; its type_kind and type_name are k
 
 --on-conflict decides on what exists with other fields than its record has: abort
 stores nothing at all, skip leaves it as it is, upsert replaces it: all its fields by
-those of a record in JSON Lines, and by a row of CSV those that have a value there. The
-plan counts the values that are emptied. --precondition
+those of a record in JSON Lines, and by a row of CSV those that have a value there, so
+that home.city leaves home.zip as it is. The plan counts the values that are emptied. --precondition
 must_exist or must_not_exist is for every identity of the file; if_commit_id:N
 wants the head to be commit N.
 
