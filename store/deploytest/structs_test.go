@@ -168,7 +168,7 @@ func fill(t *rapid.T, v reflect.Value, tag reflect.StructTag, depth int) {
 		return
 	}
 	if words := tag.Get("onto"); strings.HasPrefix(words, "enum=") {
-		choices, _, _ := strings.Cut(strings.TrimPrefix(words, "enum="), ",")
+		choices, _, _ := strings.Cut(strings.TrimPrefix(words, "enum="), ",") // a default may follow
 		choice := rapid.SampledFrom(strings.Split(choices, "|")).Draw(t, "choice")
 		if v.Kind() == reflect.String {
 			v.SetString(choice)
