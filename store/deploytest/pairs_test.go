@@ -312,6 +312,9 @@ func (d *duo) play() {
 		d.write(newer, d.next, rapid.Bool().Draw(d.T, "merge"))
 		d.write(rapid.SampledFrom([]*store.Store{running, later}).Draw(d.T, "program"), d.old, rapid.Bool().Draw(d.T, "merge"))
 	}
+	if found, err := unfit(d.w.Context(), d.w.handle()); err != nil || found != nil {
+		d.Fatalf("found %q, %v\n%s\n%s", found, err, d.old.JSON(), d.next.JSON())
+	}
 }
 
 // write writes as a program that knows a version of the type does.
