@@ -90,6 +90,35 @@ func (f *Field) Holds(canonical []byte) error {
 	return err
 }
 
+// CheckStored reports why the stored fields of a thing are not in the form that its type says,
+// with the path.
+func (s *Schema) CheckStored(fields json.RawMessage) error {
+	whole := Field{Type: Object, Fields: s.Fields}
+	if whole.Fields == nil {
+		whole.Fields = []Field{}
+	}
+	if whole.stored(fields) {
+		return nil
+	}
+	for _, m := range codec.Members(fields) {
+		f, ok := whole.Inner(m.Name)
+		if !ok {
+			return Errorf(Invalid, "field %w", whole.unknown(m.Name))
+		}
+		fitted, err := f.Fit(m.Value)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(fitted, m.Value) {
+			return Errorf(Invalid, "field %w", codec.At(f.Name, Errorf(Invalid, "%.80s would be stored as %.80s", m.Value, fitted)))
+		}
+	}
+	if _, err := whole.fit(fields, 0); err != nil {
+		return Errorf(Invalid, "field %w", err)
+	}
+	return Errorf(Invalid, "a default is not filled in")
+}
+
 // FitValue is Fit for a value alone: its errors name the path inside the value only.
 func (f *Field) FitValue(canonical []byte) (json.RawMessage, error) { return f.fit(canonical, 0) }
 

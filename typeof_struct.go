@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/ontologia/onto/internal/gostruct"
 )
@@ -73,7 +74,7 @@ func (r *structReader) readField(f reflect.StructField, index []int, indirect bo
 		}
 		return nil
 	}
-	if name == "" {
+	if name == "" || !r.top && !takenName(name) {
 		name = f.Name
 	}
 	bound := gostruct.Field{Name: name, Index: index, Indirect: indirect, Many: tag.many}
@@ -182,6 +183,17 @@ func (r *structReader) sorted() ([]Field, []gostruct.Field, error) {
 		}
 	}
 	return fields, bound, nil
+}
+
+// takenName reports whether encoding/json takes a name out of a tag: it goes by the name of
+// the Go field where there is anything but letters, digits and some signs.
+func takenName(name string) bool {
+	for _, c := range name {
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("!#$%&()*+-./:;<=>?@[]^_{|}~ ", c) {
+			return false
+		}
+	}
+	return true
 }
 
 // readOptions reads what follows the name in a json tag.

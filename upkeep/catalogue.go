@@ -83,6 +83,8 @@ func versionEntries() []Entry {
 		entry(audit.EndpointMissing, "A relation leads to an entity that does not exist, or a fact is about one. That is allowed, and often a mistake: traversals end there, and filters find no values at that end.",
 			"Put the entity, or delete the relation or retract the fact."),
 		entry(audit.FieldsNotCanonical, "The JSON of a version is not as it was written: history was edited. Views that show this version show the edit, or fail.", restore),
+		entry(audit.FieldsUnfit, "The fields of a version are not what the version of its type says that it is of: one has a value of another kind, is missing or is not declared, at some depth. Programs that read it into a struct get an error for it, and filters can leave it out.",
+			"Put it anew with fields that fit. Its former versions stay as they are; they can be read by name."),
 		entry(audit.HistoryChanged, "History up to the last rebuild no longer leads to the state it led to then: it was altered after the fact. Another rebuild would hide that, since it keeps a new checksum.", restore),
 		entry(audit.OpUnknown, "A version is neither a put nor a delete, so it is not known whether the identity exists.", restore),
 		entry(audit.VersionTwice, "A commit has two versions of an identity. The first one counts.", restore),

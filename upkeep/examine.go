@@ -91,9 +91,9 @@ func partsOf(ctx context.Context, b backend.Backend, opts *Options) []iter.Seq2[
 	} else if c, ok := backend.As[backend.Checker](b); ok {
 		parts = append(parts, announced("what is stored", step, c.Check(ctx)))
 	}
-	// It comes after the check, since a read may mend what that reports. It takes no time, so
-	// it is not announced.
-	return append(parts, foldSurvey(ctx, b))
+	// They come after the check, since a read may mend what that reports. They take little time
+	// beside it, so they are not announced.
+	return append(parts, fitSurvey(ctx, b), foldSurvey(ctx, b))
 }
 
 // announced is a sequence whose start is reported.

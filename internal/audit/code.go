@@ -119,6 +119,7 @@ const (
 	DeleteFields         Fault = "delete_fields"
 	DeleteOfNothing      Fault = "delete_of_nothing"
 	FieldsNotCanonical   Fault = "fields_not_canonical"
+	FieldsUnfit          Fault = "fields_unfit"
 	HistoryChanged       Fault = "history_changed"
 	OpUnknown            Fault = "op_unknown"
 	VersionDamaged       Fault = "version_damaged"

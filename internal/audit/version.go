@@ -30,6 +30,18 @@ func (l Log) Version(v *onto.Version) (sound bool, err error) {
 	return false, err
 }
 
+// Unfit is a version whose fields are not those of the version of its type that it says it is
+// of. It reports false for one that fits.
+func Unfit(v *onto.Version, s *onto.Schema) (f onto.Finding, unfit bool) {
+	if v.Op != onto.Put {
+		return f, false
+	}
+	if err := s.CheckStored(v.Fields); err != nil {
+		return FieldsUnfit.Finding("%s at commit %d does not fit version %d of its type: %v", v.Identity, v.Commit, v.SchemaVersion, err), true
+	}
+	return f, false
+}
+
 // Twice reports an identity that has several versions in one commit.
 func (l Log) Twice(id onto.Identity, commit, versions int64) error {
 	return l.found(VersionTwice, "%s has %d versions in commit %d", id, versions, commit)

@@ -193,3 +193,41 @@ func TestUnfitInside(t *testing.T) {
 		}
 	})
 }
+
+// A program goes on with its own declaration after the type has lost it: a merge decides the
+// fields that it gives, null takes them away, and what it gives besides is stored.
+func TestDeclarationIsTakenAway(t *testing.T) {
+	open := wider(t, func(f *onto.Field) { f.Fields, f.Items, f.Values = nil, nil, nil })
+	loose := wider(t, func(f *onto.Field) {
+		if f.Name == "home" {
+			f.Fields[0].Optional = true
+			f.Fields = append(f.Fields, onto.Field{Name: "zip", Type: onto.Int, Optional: true})
+		}
+	})
+	everywhere(t, func(w world) {
+		old := w.open(loose)
+		ada := func(home map[string]any) onto.Entity {
+			return named("ada", map[string]any{"name": "", "home": home, "lines": []any{}, "tags": map[string]any{}})
+		}
+		w.commit(old, ada(map[string]any{"city": "Oslo", "zip": 150}))
+		w.migrate(open)
+		w.commit(w.open(), ada(map[string]any{"city": "Oslo", "zip": 150, "x": nil}))
+		want := func(home string) {
+			w.Helper()
+			w.want(old, "ada", `{"home":`+home+`,"id":"ada","lines":[],"name":"","tags":{}}`)
+		}
+		want(`{"city":"Oslo","x":null,"zip":150}`)
+		merge := func(home map[string]any) {
+			w.Helper()
+			if _, err := old.Commit(w.Context(), onto.Draft{}.Merge(named("ada", map[string]any{"home": home}))); err != nil {
+				w.Fatal(err)
+			}
+		}
+		merge(map[string]any{"city": "Bergen"})
+		want(`{"city":"Bergen","x":null,"zip":150}`)
+		merge(map[string]any{"zip": nil, "y": 5})
+		want(`{"city":"Bergen","x":null,"y":5}`)
+		w.commit(old, ada(map[string]any{"city": nil, "zip": 7, "z": []any{}}))
+		want(`{"x":null,"y":5,"z":[],"zip":7}`)
+	})
+}

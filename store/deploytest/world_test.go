@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/backendtest"
@@ -14,6 +16,7 @@ import (
 	bucketmemory "github.com/ontologia/onto/backend/lake/bucket/memory"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
+	"github.com/ontologia/onto/internal/effort"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store"
 )
@@ -25,24 +28,27 @@ type world struct {
 	handle func() backend.Backend
 }
 
+// places make a new store on each backend, which can be opened any number of times.
+var places = map[string]func(t *testing.T) func() (backend.Backend, error){
+	"memory": func(*testing.T) func() (backend.Backend, error) {
+		s := memory.New(nil)
+		return func() (backend.Backend, error) { return s.Open(), nil }
+	},
+	"sqlite": func(t *testing.T) func() (backend.Backend, error) {
+		path := filepath.Join(t.TempDir(), "store.db")
+		return func() (backend.Backend, error) { return sqlite.Open(t.Context(), path, nil) }
+	},
+	"lake": func(t *testing.T) func() (backend.Backend, error) {
+		b := bucketmemory.New(nil)
+		return func() (backend.Backend, error) {
+			return lake.Open(t.Context(), shared{b}, &lake.Options{Trusted: true})
+		}
+	},
+}
+
 // everywhere tells a story on each backend.
 func everywhere(t *testing.T, story func(w world)) {
-	for name, place := range map[string]func(t *testing.T) func() (backend.Backend, error){
-		"memory": func(*testing.T) func() (backend.Backend, error) {
-			s := memory.New(nil)
-			return func() (backend.Backend, error) { return s.Open(), nil }
-		},
-		"sqlite": func(t *testing.T) func() (backend.Backend, error) {
-			path := filepath.Join(t.TempDir(), "store.db")
-			return func() (backend.Backend, error) { return sqlite.Open(t.Context(), path, nil) }
-		},
-		"lake": func(t *testing.T) func() (backend.Backend, error) {
-			b := bucketmemory.New(nil)
-			return func() (backend.Backend, error) {
-				return lake.Open(t.Context(), shared{b}, &lake.Options{Trusted: true})
-			}
-		},
-	} {
+	for name, place := range places {
 		t.Run(name, func(t *testing.T) {
 			open := place(t)
 			w := world{t, func() backend.Backend {
@@ -56,6 +62,31 @@ func everywhere(t *testing.T, story func(w world)) {
 			first := w.handle()
 			t.Cleanup(func() { backendtest.Check(t, first) })
 			story(w)
+		})
+	}
+}
+
+// everywhereDrawn tries a property on each backend, with a new store for each case: full of
+// them in memory, and a fifth elsewhere, where they take longer.
+func everywhereDrawn(t *testing.T, full int, property func(w world, t *rapid.T)) {
+	for name, place := range places {
+		n := full
+		if name != "memory" {
+			n /= 5
+		}
+		t.Run(name, func(t *testing.T) {
+			effort.Check(t, n, func(rt *rapid.T) {
+				open := place(t)
+				w := world{t, func() backend.Backend {
+					b, err := open()
+					if err != nil {
+						rt.Fatal(err)
+					}
+					rt.Cleanup(func() { b.Close() })
+					return b
+				}}
+				property(w, rt)
+			})
 		})
 	}
 }

@@ -151,7 +151,7 @@ func fitKnown(f *onto.Field, value []byte, known backend.Known) ([]byte, backend
 		return nil, nil, err
 	}
 	in := withGiven(knownInside(backend.Inside{Fields: known}, f), f, fitted)
-	return fitted, known.With(backend.KnownField{Name: f.Name, Inside: in}), nil
+	return withoutNulls(in, fitted), known.With(backend.KnownField{Name: f.Name, Inside: in}), nil
 }
 
 func (t *Type) finish(id onto.Identity, fields []byte, known backend.Known) (backend.Write, error) {

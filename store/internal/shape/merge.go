@@ -32,7 +32,8 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 		if !ok {
 			return backend.Write{}, t.unknownField(id, m.Name)
 		}
-		given = append(given, backend.KnownField{Name: f.Name, Inside: decided(&f, m.Value, t.known(&f))})
+		in := decided(&f, m.Value, t.known(&f))
+		given = append(given, backend.KnownField{Name: f.Name, Inside: in})
 		if codec.KindOf(m.Value) == codec.Null {
 			if _, err := missing(id, &f); err != nil {
 				return backend.Write{}, err
@@ -43,7 +44,7 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 		if err != nil {
 			return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", id, err)
 		}
-		kept = append(kept, codec.Member{Name: f.Name, Value: value})
+		kept = append(kept, codec.Member{Name: f.Name, Value: withoutNulls(in, value)})
 	}
 	return t.merging(id, codec.AppendObject(nil, kept), given)
 }
