@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/filter"
 )
 
 // addCompletion adds cobra's completion command, and makes it refuse an unknown shell.
@@ -65,12 +66,15 @@ func valuesOf(c *session.Session, cmd *cobra.Command, f *pflag.Flag) cobra.Compl
 	case "ATTRIBUTE":
 		return session.CompleteAttributes(c)
 	case "FILTER":
-		return session.CompleteFields(c, open, func(path string, _ onto.Field) []string { return []string{path} })
+		return session.CompleteFields(c, open, operands)
 	case "PATH", "PATHS":
 		return session.CompleteFields(c, 0, func(path string, _ onto.Field) []string { return []string{path} })
 	case "PATH[:desc]":
 		return session.CompleteFields(c, 0, func(path string, _ onto.Field) []string { return []string{path, path + ":desc"} })
 	case "LIST":
+		if f.Name == "select" {
+			return session.CompleteFields(c, open, columns)
+		}
 		return session.CompleteFields(c, open, aggregates)
 	}
 	return cobra.NoFileCompletions
@@ -128,6 +132,33 @@ func kindsOf(flag string) []onto.Kind {
 		return []onto.Kind{onto.KindRelation}
 	case "drop-relation":
 		return []onto.Kind{onto.KindRelation, onto.KindFact}
+	}
+	return nil
+}
+
+// operands is what a filter can compare of a field: the field, or some element of a list or a
+// field of it.
+func operands(path string, f onto.Field) []string {
+	list := []string{path}
+	some, err := filter.ParseOperand(path)
+	if err != nil || f.Type != onto.List {
+		return list
+	}
+	some.Any = true
+	list = append(list, filter.FormatOperand(some))
+	if f.Items != nil {
+		for _, inner := range f.Items.Fields {
+			some.Under = []string{inner.Name}
+			list = append(list, filter.FormatOperand(some))
+		}
+	}
+	return list
+}
+
+// columns is the column of a field of a row; ends of relations have none.
+func columns(path string, _ onto.Field) []string {
+	if strings.HasPrefix(path, "$") {
+		return []string{path}
 	}
 	return nil
 }
