@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/filter"
 )
 
 // addCompletion adds cobra's completion command, and makes it refuse an unknown shell.
@@ -66,7 +65,7 @@ func valuesOf(c *session.Session, cmd *cobra.Command, f *pflag.Flag) cobra.Compl
 	case "ATTRIBUTE":
 		return session.CompleteAttributes(c)
 	case "FILTER":
-		return session.CompleteFields(c, open, operands)
+		return session.CompleteFields(c, open, session.Operands)
 	case "PATH", "PATHS":
 		return session.CompleteFields(c, 0, func(path string, _ onto.Field) []string { return []string{path} })
 	case "PATH[:desc]":
@@ -134,25 +133,6 @@ func kindsOf(flag string) []onto.Kind {
 		return []onto.Kind{onto.KindRelation, onto.KindFact}
 	}
 	return nil
-}
-
-// operands is what a filter can compare of a field: the field, or some element of a list or a
-// field of it.
-func operands(path string, f onto.Field) []string {
-	list := []string{path}
-	some, err := filter.ParseOperand(path)
-	if err != nil || f.Type != onto.List {
-		return list
-	}
-	some.Any = true
-	list = append(list, filter.FormatOperand(some))
-	if f.Items != nil {
-		for _, inner := range f.Items.Fields {
-			some.Under = []string{inner.Name}
-			list = append(list, filter.FormatOperand(some))
-		}
-	}
-	return list
 }
 
 // columns is the column of a field of a row; ends of relations have none.

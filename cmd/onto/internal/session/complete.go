@@ -56,6 +56,25 @@ func eachField(at onto.Operand, fields []onto.Field, add func(onto.Operand, onto
 	}
 }
 
+// Operands is what a filter can compare of a field: the field, or some element of a list or a
+// field of it.
+func Operands(path string, f onto.Field) []string {
+	list := []string{path}
+	some, err := filter.ParseOperand(path)
+	if err != nil || f.Type != onto.List {
+		return list
+	}
+	some.Any = true
+	list = append(list, filter.FormatOperand(some))
+	if f.Items != nil {
+		for _, inner := range f.Items.Fields {
+			some.Under = []string{inner.Name}
+			list = append(list, filter.FormatOperand(some))
+		}
+	}
+	return list
+}
+
 // CompleteAttributes completes a flag with the attributes of the type of facts that the
 // command line names.
 func CompleteAttributes(c *Session) cobra.CompletionFunc {
