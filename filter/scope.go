@@ -97,14 +97,37 @@ func (s *Scope) unknownField(o onto.Operand, schema *onto.Schema) error {
 		}
 	}
 	if len(o.Path[0]) <= onto.MaxName {
-		if near := suggest.Name(o.Path[0], schema.FieldNames()); near != "" {
+		near := suggest.Name(o.Path[0], schema.FieldNames())
+		if near != "" && len(o.Path) > 1 {
+			o.Path = slices.Concat([]string{near}, o.Path[1:])
+			return err.WithHint("did you mean %s?", spell(o))
+		}
+		if near != "" {
 			return err.WithHint("did you mean %s?", near)
 		}
+	}
+	if path := deeper(schema.Fields, o.Path[0]); path != nil && len(o.Path[0]) <= onto.MaxName {
+		o.Path = slices.Concat(path, o.Path[1:])
+		return err.WithHint("an object has it: write %s", spell(o))
 	}
 	if len(schema.Fields) == 0 {
 		return err.WithHint("it has no fields")
 	}
 	return err.WithHint("its fields are %s", shorten(strings.Join(schema.FieldNames(), ", ")))
+}
+
+// deeper is the path through objects to a field of that name, the shortest; nil if there is none.
+func deeper(fields []onto.Field, name string) []string {
+	var found []string
+	for _, f := range fields {
+		if _, ok := f.Inner(name); ok {
+			return []string{f.Name, name}
+		}
+		if rest := deeper(f.Fields, name); rest != nil && (found == nil || len(rest)+1 < len(found)) {
+			found = slices.Concat([]string{f.Name}, rest)
+		}
+	}
+	return found
 }
 
 // dotted is the operand that was meant if one name holds a whole path.

@@ -65,12 +65,15 @@ func valuesOf(c *session.Session, cmd *cobra.Command, f *pflag.Flag) cobra.Compl
 	case "ATTRIBUTE":
 		return session.CompleteAttributes(c)
 	case "FILTER":
-		return session.CompleteFields(c, open, func(path string, _ onto.Field) []string { return []string{path} })
+		return session.CompleteFields(c, open, session.Operands)
 	case "PATH", "PATHS":
 		return session.CompleteFields(c, 0, func(path string, _ onto.Field) []string { return []string{path} })
 	case "PATH[:desc]":
 		return session.CompleteFields(c, 0, func(path string, _ onto.Field) []string { return []string{path, path + ":desc"} })
 	case "LIST":
+		if f.Name == "select" {
+			return session.CompleteFields(c, open, columns)
+		}
 		return session.CompleteFields(c, open, aggregates)
 	}
 	return cobra.NoFileCompletions
@@ -128,6 +131,14 @@ func kindsOf(flag string) []onto.Kind {
 		return []onto.Kind{onto.KindRelation}
 	case "drop-relation":
 		return []onto.Kind{onto.KindRelation, onto.KindFact}
+	}
+	return nil
+}
+
+// columns is the column of a field of a row; ends of relations have none.
+func columns(path string, _ onto.Field) []string {
+	if strings.HasPrefix(path, "$") {
+		return []string{path}
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func may() map[string][]string {
 		"internal/terminal": {".", "backend", "store", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "bus", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/work", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra", "github.com/spf13/pflag"},
-		"cmd/onto/internal/session":  {"internal/emission", "internal/suggest", ".", "backend", "store", "store/schemafile", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra", "github.com/spf13/pflag"},
+		"cmd/onto/internal/session":  {"internal/emission", "internal/suggest", ".", "backend", "filter", "store", "store/schemafile", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra", "github.com/spf13/pflag"},
 		"cmd/onto/internal/ask":      {"internal/suggest", "internal/typelist", ".", "backend", "filter", "store", "store/schemafile", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/change":   {"internal/uuid", ".", "store", "cmd/onto/internal/session", "internal/codec", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},
 		"cmd/onto/internal/transfer": {"internal/suggest", ".", "archive", "backend", "backend/memory", "backend/sqlite/source", "backend/lake/parquet", "store", "store/records", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal", "github.com/spf13/cobra"},

@@ -177,7 +177,8 @@ func SchemaHistory(c *session.Session) *cobra.Command {
 		Use:   "history --type T",
 		Short: "List the versions of a type",
 		Long: `List the versions of a type, oldest first: when each was registered, by which run of
-a program, on whose behalf and why; and for a type that has ended, the same of its end.
+a program, on whose behalf and why, and what differs from the version before it, as
++ home.zip; and for a type that has ended, the same of its end.
 A migration or a drop that had nothing to write made no commit: it is found here.`,
 		Example: `  onto schema history --type Customer
   onto schema history --kind relation --type Subscription --json`,
@@ -203,8 +204,8 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 		if err != nil {
 			return err
 		}
-		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "time", "runtime", "reason", "actor", "comment", "since", "upgrader", "end"),
-			document.NewSchemaVersion, schemaCells)
+		out := terminal.Rows(c.Printer, terminal.WholeColumns("kind", "type", "version", "hash", "changes", "time", "runtime", "reason", "actor", "comment", "since", "upgrader", "end"),
+			document.NewSchemaVersion, schemaCells())
 		for _, v := range versions {
 			if err := out.Add(v); err != nil {
 				return err
@@ -214,11 +215,20 @@ func schemaHistory(ctx context.Context, c *session.Session, f *schemaFlags) erro
 	})
 }
 
-func schemaCells(v onto.SchemaVersion) ([]string, error) {
-	return []string{
-		string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, terminal.Time(v.Created), v.Runtime, v.Reason,
-		v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), upgraderCell(&v), endCell(v.End),
-	}, nil
+// schemaCells returns what makes a row of each version of a type.
+func schemaCells() func(onto.SchemaVersion) ([]string, error) {
+	var last onto.SchemaVersion
+	return func(v onto.SchemaVersion) ([]string, error) {
+		changes := ""
+		if last.Schema.TypeName() == v.Schema.TypeName() {
+			changes = strings.TrimPrefix(onto.DiffSchemas(last.Schema, v.Schema).String(), v.Schema.Name+": ")
+		}
+		last = v
+		return []string{
+			string(v.Schema.Kind), v.Schema.Name, strconv.Itoa(v.Version), v.Hash, changes, terminal.Time(v.Created), v.Runtime, v.Reason,
+			v.Actor.String(), v.Comment, strconv.FormatInt(v.Since, 10), upgraderCell(&v), endCell(v.End),
+		}, nil
+	}
 }
 
 // upgraderCell says how fields became those of a version, and who has given the upgrader

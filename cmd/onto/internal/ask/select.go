@@ -81,6 +81,9 @@ func (sh *shape) choice(name string, scope *filter.Scope) (choice, error) {
 			return text
 		}}, nil
 	}
+	if o, ok := sh.column(name); ok {
+		return sh.path(name, o, scope)
+	}
 	if name == "" || strings.ContainsAny(name, "$.:(\"") {
 		o, err := filter.ParseOperand(name)
 		if err != nil {
@@ -89,6 +92,16 @@ func (sh *shape) choice(name string, scope *filter.Scope) (choice, error) {
 		return sh.path(name, o, scope)
 	}
 	return sh.path(name, onto.Path(name), scope) // told to be unknown
+}
+
+// column reads a path as the header of CSV has it, as home.city.
+func (sh *shape) column(name string) (onto.Operand, bool) {
+	first, _, deeper := strings.Cut(name, ".")
+	if _, field := sh.schema.Field(first); !deeper || !field {
+		return onto.Operand{}, false
+	}
+	o, err := filter.ParseOperand("$." + name)
+	return o, err == nil
 }
 
 // path is the column of what a path leads to.

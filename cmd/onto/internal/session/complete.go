@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
 	"github.com/ontologia/onto/store"
 )
 
@@ -18,8 +19,8 @@ func CompleteTypes(c *Session, kinds ...onto.Kind) cobra.CompletionFunc {
 }
 
 // CompleteFields completes a flag with words made of the fields of the type that the
-// command line names. For a relation and a fact with a subject these are also the fields of
-// their ends, as paths.
+// command line names, and of those inside its declared objects. For a relation and a fact with
+// a subject these are also the fields of their ends, as paths.
 func CompleteFields(c *Session, more cobra.ShellCompDirective, words func(path string, f onto.Field) []string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		list, directive := completed(c, cmd, func(s *store.Store) (list []string) {
@@ -27,16 +28,14 @@ func CompleteFields(c *Session, more cobra.ShellCompDirective, words func(path s
 			if err != nil {
 				return nil
 			}
-			for _, f := range schema.Fields {
-				list = append(list, words("$."+f.Name, f)...)
-			}
-			for _, end := range []struct{ prefix, typ string }{{"left.$.", schema.Left}, {"right.$.", schema.Right}} {
-				other, err := s.Type(end.typ)
-				if end.typ == "" || err != nil {
-					continue
-				}
-				for _, f := range other.Fields {
-					list = append(list, words(end.prefix+f.Name, f)...)
+			add := func(o onto.Operand, f onto.Field) { list = append(list, words(filter.FormatOperand(o), f)...) }
+			eachField(onto.Operand{}, schema.Fields, add)
+			for _, end := range []struct {
+				side onto.Side
+				typ  string
+			}{{onto.LeftSide, schema.Left}, {onto.RightSide, schema.Right}} {
+				if other, err := s.Type(end.typ); end.typ != "" && err == nil {
+					eachField(onto.Operand{Side: end.side}, other.Fields, add)
 				}
 			}
 			slices.Sort(list)
@@ -44,6 +43,36 @@ func CompleteFields(c *Session, more cobra.ShellCompDirective, words func(path s
 		})
 		return list, directive | more
 	}
+}
+
+// eachField calls a function for each field of an object that an operand leads to, and for
+// those inside its objects.
+func eachField(at onto.Operand, fields []onto.Field, add func(onto.Operand, onto.Field)) {
+	for _, f := range fields {
+		inner := at
+		inner.Path = append(slices.Clip(at.Path), f.Name)
+		add(inner, f)
+		eachField(inner, f.Fields, add)
+	}
+}
+
+// Operands is what a filter can compare of a field: the field, or some element of a list or a
+// field of it.
+func Operands(path string, f onto.Field) []string {
+	list := []string{path}
+	some, err := filter.ParseOperand(path)
+	if err != nil || f.Type != onto.List {
+		return list
+	}
+	some.Any = true
+	list = append(list, filter.FormatOperand(some))
+	if f.Items != nil {
+		for _, inner := range f.Items.Fields {
+			some.Under = []string{inner.Name}
+			list = append(list, filter.FormatOperand(some))
+		}
+	}
+	return list
 }
 
 // CompleteAttributes completes a flag with the attributes of the type of facts that the
