@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -238,6 +239,43 @@ func TestFormatOfLakes(t *testing.T) {
 	must(t, err)
 	want("after the type has ended", 2, 2, 2)
 	must(t, l.Close())
+}
+
+// A lake is of the fourth format from the first type on that says what is inside a field, or
+// has an enum or a date: older programs would read these as fields of any values.
+func TestFormatOfLakesWithNestedTypes(t *testing.T) {
+	text := &onto.Field{Type: onto.String}
+	for name, c := range map[string]struct {
+		field onto.Field
+		want  float64
+	}{
+		"an object of any values": {onto.Field{Name: "items", Type: onto.Object, Optional: true}, 1},
+		"a list of any values":    {onto.Field{Name: "date", Type: onto.List, Optional: true}, 1},
+		"declared fields":         {onto.Field{Name: "home", Type: onto.Object, Optional: true, Fields: []onto.Field{{Name: "city", Type: onto.String}}}, 4},
+		"an object without any":   {onto.Field{Name: "home", Type: onto.Object, Optional: true, Fields: []onto.Field{}}, 4},
+		"elements":                {onto.Field{Name: "tags", Type: onto.List, Optional: true, Items: text}, 4},
+		"a map":                   {onto.Field{Name: "labels", Type: onto.Object, Optional: true, Values: text}, 4},
+		"an enum":                 {onto.Field{Name: "tier", Type: onto.String, Optional: true, Enum: []json.RawMessage{json.RawMessage(`"Gold"`)}}, 4},
+		"a date":                  {onto.Field{Name: "born", Type: onto.DateOnly, Optional: true}, 4},
+	} {
+		b := memory.New(nil)
+		l, err := lake.Open(t.Context(), kept{b}, &lake.Options{Trusted: true})
+		must(t, err)
+		s := persons("Person")
+		_, err = l.Register(t.Context(), &backend.Registration{Schemas: []onto.Schema{s}})
+		must(t, err)
+		if got := readDocument(t, b, "meta/head.json")["format"]; got != 1.0 {
+			t.Errorf("before %s: got format %v, want 1", name, got)
+		}
+		s.Name, s.Fields = "Other", append(slices.Clone(s.Fields), c.field)
+		slices.SortFunc(s.Fields, func(a, b onto.Field) int { return strings.Compare(a.Name, b.Name) })
+		_, err = l.Register(t.Context(), &backend.Registration{Schemas: []onto.Schema{s}})
+		must(t, err)
+		must(t, l.Close())
+		if got := readDocument(t, b, "meta/head.json")["format"]; got != c.want {
+			t.Errorf("%s: got format %v, want %v", name, got, c.want)
+		}
+	}
 }
 
 // What is derived for other programs is there for facts, is missed when it is gone, and is

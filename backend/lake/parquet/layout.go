@@ -19,9 +19,8 @@ type Layout struct {
 	Columns []Column // the typed ones, by name
 	Store   string   // the id of the store that the files belong to; "" for none
 
-	types   map[int]map[string]onto.FieldType // by schema version and path: of each field; Any if it can have anything inside
-	several map[string]map[int]bool           // by column whose field has had several types: the schema versions with its own
-	table   bool                              // for other programs: see NewTable
+	several map[string]map[int]bool // by column whose field has had several types: the schema versions with its own
+	table   bool                    // for other programs: see NewTable
 }
 
 // Column is a typed column. In the files of a lake, times and dates are texts in the form
@@ -33,11 +32,9 @@ type Column struct {
 }
 
 // Field is the path of the field as a text, such as home.city.
-func (c *Column) Field() string { return fieldPath(c.Path) }
-
-func fieldPath(names []string) string {
+func (c *Column) Field() string {
 	path := ""
-	for _, name := range names {
+	for _, name := range c.Path {
 		path = onto.FieldPath(path, name)
 	}
 	return path
@@ -47,18 +44,17 @@ func fieldPath(names []string) string {
 // each scalar that is reached through the declared fields of objects. A field that was once
 // of another type has a column for each of its types: the first one has its plain name.
 func NewLayout(kind onto.Kind, name string, versions []onto.SchemaVersion) *Layout {
-	l := &Layout{Kind: kind, Type: name, types: map[int]map[string]onto.FieldType{}}
+	l := &Layout{Kind: kind, Type: name}
 	m := newLayoutMaker(l)
+	var own []onto.SchemaVersion
 	for _, v := range versions {
-		if v.Schema.Kind != kind || v.Schema.Name != name {
-			continue
+		if v.Schema.Kind == kind && v.Schema.Name == name {
+			m.fields(v.Schema.Fields, nil, "")
+			own = append(own, v)
 		}
-		types := map[string]onto.FieldType{}
-		m.fields(v.Schema.Fields, nil, "", types)
-		l.types[v.Version] = types
 	}
 	l.sort()
-	l.compare()
+	l.compare(own)
 	return l
 }
 
@@ -108,13 +104,11 @@ func newLayoutMaker(l *Layout) *layoutMaker {
 // ignore case.
 func foldName(name string) string { return strings.ToLower(strings.ToUpper(name)) }
 
-// fields adds the columns of fields, and notes the types.
-func (m *layoutMaker) fields(fields []onto.Field, above []string, path string, types map[string]onto.FieldType) {
+// fields adds the columns of fields and of what is inside them, but for names that are too
+// long.
+func (m *layoutMaker) fields(fields []onto.Field, above []string, path string) {
 	for _, f := range fields {
 		at := onto.FieldPath(path, f.Name)
-		if types[at] = f.Type; f.Type == onto.Object && f.Fields == nil {
-			types[at] = onto.Any
-		}
 		if len(above) > 0 && (len(at) > maxColumnName || len(f.Name) > maxStep) {
 			continue
 		}
@@ -122,7 +116,7 @@ func (m *layoutMaker) fields(fields []onto.Field, above []string, path string, t
 			m.add(above, f.Name, at, f.Type)
 		}
 		if len(f.Fields) > 0 {
-			m.fields(f.Fields, append(slices.Clip(above), f.Name), at, types)
+			m.fields(f.Fields, append(slices.Clip(above), f.Name), at)
 		}
 	}
 }
@@ -143,13 +137,16 @@ func (m *layoutMaker) add(above []string, field, path string, t onto.FieldType) 
 }
 
 // compare notes the columns whose fields have had several types.
-func (l *Layout) compare() {
+func (l *Layout) compare(versions []onto.SchemaVersion) {
 	for i := range l.Columns {
 		c, own, sole := &l.Columns[i], map[int]bool{}, true
-		for version := range l.types {
-			t, ok := l.typeIn(version, c.Path)
-			own[version] = ok && t == c.Type
-			sole = sole && (!ok || own[version])
+		for v := range versions {
+			t, ok := typeIn(&versions[v].Schema, c.Path)
+			if ok && t == c.Type {
+				own[versions[v].Version] = true
+			} else if ok {
+				sole = false
+			}
 		}
 		if sole {
 			continue
@@ -161,23 +158,23 @@ func (l *Layout) compare() {
 	}
 }
 
-// typeIn is the type that a field has in a schema version. It reports false if the version
-// has no value there. Where anything can be it is [onto.Any].
-func (l *Layout) typeIn(version int, names []string) (onto.FieldType, bool) {
-	types, path := l.types[version], ""
-	for i, name := range names {
-		path = onto.FieldPath(path, name)
-		t, ok := types[path]
-		switch last := i == len(names)-1; {
-		case !ok, last:
-			return t, ok
-		case t == onto.Any:
-			return t, true
-		case t != onto.Object:
+// typeIn is the type that a field has in a version of the type. It reports false if the
+// version has no value there. Where anything can be it is [onto.Any].
+func typeIn(s *onto.Schema, path []string) (onto.FieldType, bool) {
+	f := &onto.Field{Type: onto.Object, Fields: s.Fields}
+	for i, name := range path {
+		switch {
+		case i > 0 && (f.Type == onto.Any || f.Type == onto.Object && f.Fields == nil):
+			return onto.Any, true
+		case f.Type != onto.Object:
+			return "", false
+		}
+		var ok bool
+		if f, ok = f.Inner(name); !ok {
 			return "", false
 		}
 	}
-	return "", false
+	return f.Type, true
 }
 
 // Column returns the column that tells a field of every row of typed files. It

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -24,10 +25,18 @@ func versionsOf(kind onto.Kind, name string, schemas ...[]onto.Field) []onto.Sch
 	return list
 }
 
+// sortFields sorts fields at all depths, as they are in a schema.
+func sortFields(fields []onto.Field) {
+	slices.SortFunc(fields, func(a, b onto.Field) int { return strings.Compare(a.Name, b.Name) })
+	for _, f := range fields {
+		sortFields(f.Fields)
+	}
+}
+
 // people is a layout with every type, fields called like system columns, and a
 // field of two types.
 func people(kind onto.Kind) *parquet.Layout {
-	return parquet.NewLayout(kind, "Person", versionsOf(kind, "Person",
+	versions := versionsOf(kind, "Person",
 		[]onto.Field{
 			{Name: "name", Type: onto.String}, {Name: "age", Type: onto.Int}, {Name: "score", Type: onto.Float},
 			{Name: "alive", Type: onto.Bool}, {Name: "born", Type: onto.Time}, {Name: "tags", Type: onto.List},
@@ -36,7 +45,11 @@ func people(kind onto.Kind) *parquet.Layout {
 		[]onto.Field{
 			{Name: "name", Type: onto.String}, {Name: "rank", Type: onto.String}, {Name: "more", Type: onto.Object},
 		},
-	))
+	)
+	for _, v := range versions {
+		sortFields(v.Schema.Fields)
+	}
+	return parquet.NewLayout(kind, "Person", versions)
 }
 
 // fataler is what testing and rapid have in common.

@@ -72,10 +72,33 @@ func ParseCatalog(path string, body []byte) (*Catalog, error) {
 
 // format is the version of the layout that a lake with the catalog has.
 func (c *Catalog) format() int {
-	if slices.ContainsFunc(c.Types, func(e SchemaEntry) bool { return e.Kind == onto.KindFact }) {
+	switch {
+	case slices.ContainsFunc(c.Types, func(e SchemaEntry) bool { return e.inner() }):
+		return formatInner
+	case slices.ContainsFunc(c.Types, func(e SchemaEntry) bool { return e.Kind == onto.KindFact }):
 		return formatFacts
 	}
 	return formatFirst
+}
+
+// inner reports whether the schema has what programs that know format 3 do not: what is
+// inside fields, enums, and dates. All of it shows in the fields at the top.
+func (e *SchemaEntry) inner() bool {
+	var s struct {
+		Fields map[string]struct {
+			Type                        onto.FieldType
+			Enum, Fields, Items, Values json.RawMessage
+		}
+	}
+	if json.Unmarshal(e.Schema, &s) != nil {
+		return false // it cannot be read by any program
+	}
+	for _, f := range s.Fields {
+		if f.Type == onto.DateOnly || f.Enum != nil || f.Fields != nil || f.Items != nil || f.Values != nil {
+			return true
+		}
+	}
+	return false
 }
 
 // check tells what no valid catalog can say; nil for nothing.

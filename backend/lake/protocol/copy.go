@@ -8,8 +8,9 @@ import (
 )
 
 // CopyEntry is what the head of a lake tells about the copy that filled it. Later heads
-// keep it, and manifests have it for a head that is lost. While the copy is unfinished the head has a format of its own, so that no
-// program takes half a log for a whole one.
+// keep it, and manifests have it for a head that is lost. While the copy is unfinished the
+// head has a format that programs from before copies refuse, so that none takes half a log
+// for a whole one.
 type CopyEntry struct {
 	Origin     string `json:"origin"`
 	Flags      string `json:"flags,omitempty"`
@@ -44,7 +45,7 @@ func (l *Publisher) ProposeCopy(t *Tip, r *Round, c *Catalog, attempt string, s 
 // formatOf is the format that a head with a catalog has.
 func (h *Head) formatOf(c *Catalog) int {
 	if h.unfinished() {
-		return formatCopying
+		return max(formatCopying, c.format())
 	}
 	return c.format()
 }
@@ -69,7 +70,7 @@ func (l *Log) opened(t *Tip) (*Tip, error) {
 
 // checkCopy tells what no valid head can say about a copy; nil for nothing.
 func (h *Head) checkCopy() error {
-	if (h.Format == formatCopying) != h.unfinished() {
+	if h.unfinished() && h.Format < formatCopying || !h.unfinished() && h.Format == formatCopying {
 		return fmt.Errorf("the format %d and its copy do not go together", h.Format)
 	}
 	return h.Copy.check()

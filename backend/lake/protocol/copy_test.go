@@ -21,7 +21,10 @@ func TestHeadOfCopy(t *testing.T) {
 		{formatCopying, &CopyEntry{Origin: "other"}, onto.Corrupt},
 		{formatFirst, &CopyEntry{Origin: "other", Unfinished: true}, onto.Corrupt},
 		{formatFirst, &CopyEntry{Origin: "other", Commit: -1}, onto.Corrupt},
-		{formatCopying + 1, nil, onto.Unsupported},
+		{formatInner, nil, ""},
+		{formatInner, &CopyEntry{Origin: "other", Unfinished: true}, ""},
+		{formatInner, &CopyEntry{Origin: "other", Commit: 7, Sum: "s"}, ""},
+		{Format + 1, nil, onto.Unsupported},
 	} {
 		h := &Head{Format: test.format, StoreID: "S", Sequence: 3, Attempt: "A", Recent: []string{"B"}, Catalog: "meta/catalog/3-A.json", UpdatedAt: "2026-02-10T12:34:56.789012+00:00", Copy: test.copy}
 		got, err := ParseHead(encodeSealed(h))

@@ -19,7 +19,8 @@ const (
 	formatFirst   = 1
 	formatFacts   = 2 // there is, or was, a type of facts
 	formatCopying = 3 // a copy has not filled it yet
-	Format        = formatCopying
+	formatInner   = 4 // a type says what is inside its fields, or has enums or dates
+	Format        = formatInner
 )
 
 // HeadKey is where the head is.
