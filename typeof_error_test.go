@@ -119,6 +119,14 @@ type (
 		onto.Link[Customer, Product]
 		Stint string `json:"-" onto:"instance=a.b"`
 	}
+	floatKeys struct {
+		ID string                          `json:"id" onto:"key"`
+		By map[string][]map[float64]string `json:"by"`
+	}
+	boolKeys struct {
+		ID string       `json:"id" onto:"key"`
+		By map[bool]any `json:"by"`
+	}
 	optionalInstance struct {
 		onto.Link[Customer, Product]
 		Stint string `json:"stint,omitempty" onto:"instance"`
@@ -155,6 +163,8 @@ func TestTypeOfRefuses(t *testing.T) {
 		{onto.TypeOf[leftOut](), `leftOut.Hidden: a field with json:"-" cannot be stored`},
 		{onto.TypeOf[embeddedPointer](), "embeddedPointer: both id and sku are marked as the key"},
 		{onto.TypeOf[channel](), "channel.done: a chan int cannot be stored"},
+		{onto.TypeOf[floatKeys](), "floatKeys.by{}[]: a map[float64]string cannot be stored: keys of a map are strings or ints, or have a text form"},
+		{onto.TypeOf[boolKeys](), "boolKeys.by: a map[bool]interface {} cannot be stored: keys of a map are strings or ints, or have a text form"},
 		{onto.TypeOf[function](), "function.do: a *func() cannot be stored"},
 		{onto.TypeOf[entityWithInstance](), "entityWithInstance: an entity has no endpoints and no instance key"},
 		{onto.TypeOf[relationWithKey](), "relationWithKey: a relation has no key field"},

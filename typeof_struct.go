@@ -15,6 +15,7 @@ type structReader struct {
 	top       bool   // the fields are those of the type itself
 	path      string // of the object that the struct stands for
 	indexable bool   // it is reached through objects only
+	outside   int    // how many structs it stands in
 
 	found []foundField
 }
@@ -105,7 +106,9 @@ func (r *structReader) readEmbedded(f reflect.StructField, name string, index []
 	case indirect && !f.IsExported():
 		return true, Errorf(Invalid, "%s: an embedded pointer to an unexported struct cannot be read back", r.name(f.Name)).
 			WithHint("embed the struct itself, or give the field an exported type")
-	case slices.Contains(r.within, st):
+	case !r.top && slices.Contains(r.within[r.outside:], st): // its fields are hidden by those that are less deep
+		return true, nil
+	case r.top && slices.Contains(r.within, st):
 		return true, Errorf(Invalid, "%s: %v embeds itself", r.name(f.Name), st).WithHint("give the field a json name")
 	}
 	return true, r.readStruct(st, index, indirect)

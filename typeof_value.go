@@ -22,6 +22,9 @@ func (r *typeReader) valueOf(t reflect.Type, path string, indexable bool) (Field
 		items, elem, err := r.elementOf(t.Elem(), path+"[]")
 		f.Items, v.Elem = items, elem
 		return f, v, err
+	case f.Type == Object && t.Kind() == reflect.Map && !keys(t.Key()):
+		return f, v, Errorf(Invalid, "%s.%s: a %s cannot be stored: keys of a map are strings or ints, or have a text form", r.schema.Name, path, t).
+			WithHint(`leave it out with json:"-"`)
 	case f.Type == Object && t.Kind() == reflect.Map:
 		values, elem, err := r.elementOf(t.Elem(), path+"{}")
 		f.Values, v.Elem = values, elem
@@ -32,12 +35,17 @@ func (r *typeReader) valueOf(t reflect.Type, path string, indexable bool) (Field
 		f.Type = Any
 		return f, v, nil
 	}
-	inner := structReader{typeReader: r, path: path, indexable: indexable}
+	inner := structReader{typeReader: r, path: path, indexable: indexable, outside: len(r.within)}
 	err := inner.readStruct(t, nil, false)
 	if err == nil {
 		f.Fields, v.Fields, err = inner.sorted()
 	}
 	return f, v, err
+}
+
+// keys reports whether encoding/json writes maps with keys of a Go type.
+func keys(t reflect.Type) bool {
+	return t.Kind() == reflect.String || reflect.Int <= t.Kind() && t.Kind() <= reflect.Uintptr || t.Implements(textMarshaler)
 }
 
 // elementOf is valueOf for the elements of a list and the values of a map; nil if these can

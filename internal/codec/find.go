@@ -63,10 +63,14 @@ func skip(s []byte) int {
 }
 
 // skipText is skip for a string. A quote ends it unless an odd number of
-// backslashes stands before it.
+// backslashes stands before it. One that is cut off, in a damaged file, ends with s.
 func skipText(s []byte) int {
 	for i := 1; ; i++ {
-		i += bytes.IndexByte(s[i:], '"')
+		n := bytes.IndexByte(s[i:], '"')
+		if n < 0 {
+			return len(s)
+		}
+		i += n
 		before := i
 		for s[before-1] == '\\' {
 			before--

@@ -103,3 +103,18 @@ func TestElements(t *testing.T) {
 		t.Errorf("got %s, want nothing", got)
 	}
 }
+
+// A text that is cut off, as in a damaged file, is not looked for without end.
+func TestTextThatIsCutOff(t *testing.T) {
+	for _, list := range []string{`["\"]`, `["a`, `["\\\"`, `[["\"]]`} {
+		n := 0
+		func() {
+			defer func() { _ = recover() }() // what is no canonical JSON may be refused so
+			for range codec.Elements([]byte(list)) {
+				if n++; n > len(list) {
+					t.Fatalf("%s has no end", list)
+				}
+			}
+		}()
+	}
+}

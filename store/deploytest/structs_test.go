@@ -93,11 +93,31 @@ type outer struct {
 	Also Extra `json:"also"`
 }
 
+// Ring and Chain contain and embed each other, and themselves.
+type Ring struct {
+	*Chain
+	By map[string]*Chain `json:"by,omitempty"`
+}
+
+type Chain struct {
+	*Chain
+	Rings []Ring `json:"rings"`
+	Last  *Ring  `json:"last,omitempty"`
+	N     int    `json:"n"`
+}
+
+type ringed struct {
+	ID   string `json:"id" onto:"key"`
+	Ring Ring   `json:"ring"`
+	Also *Chain `json:"also"`
+}
+
 // What a struct stores, what a map of the same values stores, and what encoding/json makes of
 // the struct, stored by name, are the same; and the struct comes back.
 func TestStructsAreStoredLikeTheirJSON(t *testing.T) {
 	t.Run("wholes", func(t *testing.T) { storedAlike[wholes](t) })
 	t.Run("looping", func(t *testing.T) { storedAlike[looping](t) })
+	t.Run("ringed", func(t *testing.T) { storedAlike[ringed](t) })
 	t.Run("outer", func(t *testing.T) { storedAlike[outer](t) })
 }
 

@@ -46,6 +46,64 @@ type everything struct {
 	PNested *inner            `json:"pnested"`
 }
 
+// deep has structs inside lists, maps, arrays and others.
+type deep struct {
+	ID     string                    `json:"id" onto:"key"`
+	List   []inside                  `json:"list"`
+	Some   []*inside                 `json:"some"`
+	By     map[string]inside         `json:"by"`
+	ByNum  map[int8][]map[uint8]*int `json:"bynum"`
+	Pair   [2]inside                 `json:"pair"`
+	One    *inside                   `json:"one"`
+	Text   int                       `json:"text,string"`
+	Any    any                       `json:"any"`
+	Raw    json.RawMessage           `json:"raw"`
+	Again  *deep                     `json:"again"`
+	Day    onto.Date                 `json:"day"`
+	Values map[string]any            `json:"values"`
+}
+
+type inside struct {
+	*Hidden
+	Odd  string      `json:"x y"`
+	Days []onto.Date `json:"days"`
+	Own  []tag       `json:"own"`
+	In   *inside     `json:"in"`
+	Q    *bool       `json:"q,string"`
+}
+
+type Hidden struct {
+	H  int       `json:"h"`
+	At time.Time `json:"at"`
+}
+
+// FuzzDecodeNested reads damaged JSON into structs that are inside others. It is read as
+// encoding/json does, or left to it, and nothing panics.
+func FuzzDecodeNested(f *testing.F) {
+	schema, err := onto.TypeOf[deep]().As("Deep").Schema()
+	if err != nil {
+		f.Fatal(err)
+	}
+	typ := &Type{Schema: schema}
+	typ.Bind(onto.TypeOf[deep]().Binding(), schema)
+	for _, seed := range []string{`{"list":[{"h":1,"x y":"a"}]}`, `{"list":[{]}`, `{"some":[null,{"q":"true"}]}`, `{"by":{"a":{"days":["2026-02-10"]}}}`, `{"bynum":{"1":[{"2":3}],"300":[]}}`,
+		`{"pair":[{},{},{}]}`, `{"one":{"in":{"in":{}}}}`, `{"text":"7"}`, `{"text":"{"}`, `{"any":[{"a":`, `{"raw":{"b":1}}`, `{"again":{"again":{}}}`, `{"day":"2026-02-30"}`, `{"values":{"a":null}}`, `{"one":{"own":["x"]}}`, `{"list":[[[[`, `{"by":{"\u0000":{}}}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		var got, want deep
+		if !typ.decodeCanonical(text, reflect.ValueOf(&got).Elem()) {
+			return
+		}
+		if canonical, err := codec.AppendCanonical(nil, text); err != nil || string(canonical) != string(text) {
+			return // taken for what it is not, and harmless
+		}
+		if err := codec.Decode(text, &want); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v, error %v", text, got, want, err)
+		}
+	})
+}
+
 // TestDecodesLikeEncodingJSON draws objects with a value of some kind, fitting
 // or not, for some of the fields, and decodes them in both ways.
 func TestDecodesLikeEncodingJSON(t *testing.T) {
