@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -75,6 +76,20 @@ type StepPlan struct {
 	How     string // as it is, fill defaults, jq, Go function, …
 	Missing string // why an upgrader is needed; "" if there is one or none is needed
 	Suggest string // a suggested upgrader, if one is missing
+
+	// Where the step declares what could be anything before: how many things do not fit, and
+	// the first [MaxUnfit] of them.
+	Unfits int64
+	Unfit  []Unfit
+}
+
+// MaxUnfit is how many things that do not fit a plan lists.
+const MaxUnfit = 10
+
+// Unfit is a thing that does not fit the new type.
+type Unfit struct {
+	Identity onto.Identity
+	Problem  string // with the path
 }
 
 // SchemaOnly reports whether only the schema changes.
@@ -192,10 +207,62 @@ func (p *migrationPlan) planType(ctx context.Context, g *onto.Schema, given upgr
 	}
 	count, err := View{s: p.s}.FindKind(old.Kind, old.Name).Count(ctx)
 	t.Live = count
+	looked := false // there are values that may not fit
 	for _, s := range t.chain.Stages[t.chain.At(p.Head)+1:] {
 		t.Rewrite = t.Rewrite || !s.Step.Plain && count > 0
+		looked = looked || s.Step.Fit && count > 0
+	}
+	if err == nil && looked && !slices.ContainsFunc(t.Steps, func(s StepPlan) bool { return s.Missing != "" }) {
+		err = p.findUnfit(ctx, t)
 	}
 	return t, err
+}
+
+// findUnfit looks for things that do not fit what is declared of them now.
+func (p *migrationPlan) findUnfit(ctx context.Context, t *TypeMigration) error {
+	last := &t.Steps[len(t.Steps)-1]
+	old := &t.source.Schema
+	for v, err := range p.s.b.Scan(ctx, &backend.Query{Kind: old.Kind, Type: old.Name, At: p.Head}) {
+		if err != nil {
+			return err
+		}
+		id := v.Identity
+		problem := t.chain.Upgrade(ctx, &v, p.Head, p.s.opts.UpgradeTimeout)
+		if problem == nil {
+			continue
+		}
+		if onto.CodeOf(problem) != onto.UpgraderFailed {
+			return problem
+		}
+		if last.Unfits++; last.Unfits <= MaxUnfit {
+			named := id
+			named.Type = t.Name
+			last.Unfit = append(last.Unfit, Unfit{id, reason(problem, named)})
+		}
+	}
+	switch last.Unfits {
+	case 0:
+	case 1:
+		last.Missing = "1 thing does not fit"
+	default:
+		last.Missing = fmt.Sprintf("%d things do not fit", last.Unfits)
+	}
+	return nil
+}
+
+// reason is what is wrong with a thing, without the step and the thing.
+func reason(err error, id onto.Identity) string {
+	var failed *onto.Error
+	for inner := err; inner != nil; inner = errors.Unwrap(inner) {
+		if e, ok := inner.(*onto.Error); ok && e.Code == onto.Invalid {
+			failed = e
+			break
+		}
+	}
+	if failed == nil {
+		return err.Error()
+	}
+	return strings.TrimPrefix(failed.Error(), id.String()+": ")
 }
 
 // newer reports whether the stored version of a type is newer than the given one, with

@@ -197,6 +197,13 @@ type StepPlan struct {
 	How        string  `json:"how"`
 	Missing    *string `json:"missing"`
 	Suggestion *string `json:"suggestion"`
+	Unfit      []Unfit `json:"unfit,omitempty"` // the first things that do not fit
+}
+
+// Unfit is a thing that does not fit the type that a migration brings.
+type Unfit struct {
+	Identity
+	Reason string `json:"reason"`
 }
 
 // NewPlan describes the plan of a migration.
@@ -224,7 +231,11 @@ func newTypePlan(t *store.TypeMigration) TypePlan {
 		Live: t.Live, Rewrite: t.Rewrite, Steps: []StepPlan{}, Learned: orEmpty(t.Learned),
 	}
 	for _, s := range t.Steps {
-		doc.Steps = append(doc.Steps, StepPlan{s.Name, s.How, OrNull(s.Missing), OrNull(s.Suggest)})
+		step := StepPlan{s.Name, s.How, OrNull(s.Missing), OrNull(s.Suggest), nil}
+		for _, u := range s.Unfit {
+			step.Unfit = append(step.Unfit, Unfit{NewIdentity(u.Identity), u.Problem})
+		}
+		doc.Steps = append(doc.Steps, step)
 	}
 	return doc
 }

@@ -2,6 +2,7 @@ package deploytest
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -160,7 +161,15 @@ func TestDeclaredLater(t *testing.T) {
 		s := w.open(loose)
 		ada := map[string]any{"name": "Ada", "home": map[string]any{"city": "Oslo"}, "lines": []any{}, "tags": map[string]any{}}
 		w.commit(s, named("ada", ada), named("bob", map[string]any{"name": "Bob", "home": map[string]any{"city": 5}, "lines": []any{}, "tags": map[string]any{}}))
-		w.refused(onto.UpgraderFailed, func() error { return w.tryMigrate(residents()) }, `Person "bob"`, "field home.city: expected string, found int")
+		w.refused(onto.UpgraderMissing, func() error { return w.tryMigrate(residents()) }, "1 thing does not fit")
+		plan, err := store.PlanMigration(w.Context(), w.handle(), &store.Migration{Types: []onto.Type{residents()}})
+		if err != nil {
+			w.Fatal(err)
+		}
+		step := plan.Types[0].Steps[0]
+		if want := []store.Unfit{{Identity: onto.EntityID("Person", "bob"), Problem: "field home.city: expected string, found int"}}; !reflect.DeepEqual(step.Unfit, want) || step.Unfits != 1 {
+			w.Errorf("got %+v, want %+v", step, want)
+		}
 		w.commit(s, named("bob", ada))
 		w.migrate(residents())
 		w.want(w.open(residents()), "bob", `{"home":{"city":"Oslo"},"id":"bob","lines":[],"name":"Ada","tags":{}}`)

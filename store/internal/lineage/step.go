@@ -26,6 +26,7 @@ type Step struct {
 	Name        string // for messages
 	Plain       bool   // fields and name stay as they are
 	Fill        bool   // defaults are filled in, nothing else
+	Fit         bool   // with Fill: values are looked at that may not fit
 	Program     string // the text of the program, if there is one
 	Func        Func   // the Go function, if there is one
 	RenamedFrom string // the name that the type had before, if the step gives it another
@@ -65,7 +66,7 @@ func newStep(from *shape.Type, to *onto.SchemaVersion, given Functions) Step {
 	case len(carry.Needs) > 0:
 		s.Missing = strings.Join(carry.Needs, ", ")
 	default:
-		s.Fill = true
+		s.Fill, s.Fit = true, len(carry.Fit) > 0
 		s.Plain = carry.Plain() && u.RenamedFrom == ""
 	}
 	return s

@@ -256,6 +256,12 @@ func printTypePlan(c *session.Session, t *store.TypeMigration) error {
 			line = "step " + s.Name + " needs an upgrader: " + s.Missing
 		}
 		lines = append(lines, line)
+		for _, u := range s.Unfit {
+			lines = append(lines, "  "+u.Identity.String()+": "+u.Problem)
+		}
+		if more := s.Unfits - int64(len(s.Unfit)); more > 0 {
+			lines = append(lines, "  and "+terminal.Count(more, "more", "more"))
+		}
 		if s.Suggest != "" {
 			lines = append(lines, "  perhaps: "+s.Suggest)
 		}
