@@ -145,3 +145,38 @@ func TestIndexInsideLater(t *testing.T) {
 		}
 	})
 }
+
+// Attributes of facts have values with declarations inside, one or several at once: they are
+// brought into their form, or refused with their path.
+func TestFactsWithNestedValues(t *testing.T) {
+	part := []onto.Field{{Name: "at", Type: onto.Time, Optional: true}, {Name: "qty", Type: onto.Int}, {Name: "unit", Type: onto.String, Default: []byte(`"kg"`)}}
+	claims := onto.Untyped(onto.Schema{Kind: onto.KindFact, Name: "Claim", Left: "Person", Fields: []onto.Field{
+		{Name: "load", Type: onto.Object, Optional: true, Fields: part},
+		{Name: "loads", Type: onto.Object, Optional: true, Many: true, Fields: part},
+	}})
+	everywhere(t, func(w world) {
+		s := w.open(onto.Untyped(nestedType()), claims)
+		w.commit(s, named("ada", map[string]any{"times": []any{}}))
+		for _, attribute := range []string{"load", "loads"} {
+			fact := func(value any) onto.Fact {
+				return onto.Fact{Type: "Claim", Subject: "ada", Attribute: attribute, ID: "x", Value: value}
+			}
+			for path, value := range map[string]any{
+				".qty: expected int, found string": map[string]any{"qty": "two"},
+				".qty: it is missing":              map[string]any{"at": "2026-02-10"},
+				".zip: there is no such field":     map[string]any{"qty": 1, "zip": 2},
+				": expected object, found list":    []any{},
+			} {
+				_, err := s.Commit(w.Context(), onto.Draft{}.Ensure(fact(value)))
+				if !errors.Is(err, onto.Invalid) || !strings.Contains(err.Error(), attribute+path) {
+					w.Errorf("got %v, want %s", err, attribute+path)
+				}
+			}
+			w.commit(s, fact(map[string]any{"qty": 1, "at": "2026-02-10"}))
+			v, err := s.Now().Get(w.Context(), onto.Identity{Kind: onto.KindFact, Type: "Claim", Left: "ada", Right: attribute, Instance: "x"})
+			if want := `"` + attribute + `":{"at":"2026-02-10T00:00:00.000000+00:00","qty":1,"unit":"kg"}`; err != nil || !strings.Contains(string(v.Fields), want) {
+				w.Errorf("got %s, %v; want %s", v.Fields, err, want)
+			}
+		}
+	})
+}
