@@ -73,6 +73,7 @@ func Steps() []Step {
 			"bus":                     {"TestMistakesAreCaught"},
 			"filter/filtertest":       {"TestMistakes", "TestWrongBackends"},
 			"internal/decide":         {"TestFactMistakes"},
+			"store/deploytest":        {"TestMistakesAboutNestedValuesAreCaught"},
 			"store/facttest":          {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
 		}, ""},

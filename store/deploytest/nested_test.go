@@ -199,6 +199,10 @@ func TestUnfitInside(t *testing.T) {
 			if !errors.Is(err, onto.Invalid) || !strings.Contains(err.Error(), path) {
 				w.Errorf("got %v, want %q", err, path)
 			}
+			_, err = s.CommitStream(w.Context(), onto.Draft{}, func(yield func(any, error) bool) { yield(named("ada", fields), nil) })
+			if !errors.Is(err, onto.Invalid) || !strings.Contains(err.Error(), path) {
+				w.Errorf("stream: got %v, want %q", err, path)
+			}
 		}
 	})
 }

@@ -1,0 +1,111 @@
+package deploytest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ontologia/onto/internal/effort"
+	"github.com/ontologia/onto/internal/planted"
+)
+
+// Every mistake about nested values is caught by the test that it names. None is in the
+// source: they are planted in a copy of it.
+func TestMistakesAboutNestedValuesAreCaught(t *testing.T) {
+	mistakes := nestedMistakes()
+	var changes []planted.Change
+	for _, m := range mistakes {
+		changes = append(changes, m.Change)
+	}
+	binary := planted.Build(t, "deploytest", "", changes)
+	tried := 0
+	for i, m := range mistakes {
+		if !effort.Includes(t, i) {
+			continue
+		}
+		tried++
+		t.Run(m.Mistake, func(t *testing.T) {
+			run := func(mistake string) (string, error) {
+				return binary.Run(t, mistake, "-test.run="+m.caught, "-test.timeout=60s", "-rapid.nofailfile")
+			}
+			if out, err := run(m.Mistake); err == nil || !strings.Contains(out, "FAIL") {
+				t.Errorf("%s has not caught it: %v\n%s", m.caught, err, out)
+			}
+			if out, err := run(""); err != nil {
+				t.Errorf("%s without the mistake: %v\n%s", m.caught, err, out)
+			}
+		})
+	}
+	t.Logf("%d of %d mistakes", tried, len(mistakes))
+}
+
+type nestedMistake struct {
+	planted.Change
+	caught string // by this test
+}
+
+func nestedMistakes() []nestedMistake {
+	const (
+		fit    = "../../fit.go"
+		known  = "../internal/shape/known.go"
+		merge  = "../../internal/decide/merge.go"
+		edit   = "../edit.go"
+		schema = "../../schema_json.go"
+		audit  = "../../internal/audit/version.go"
+	)
+	var list []nestedMistake
+	plant := func(what, file, caught, old, new string) {
+		list = append(list, nestedMistake{planted.Change{Mistake: what, File: file, Old: old, New: new}, caught})
+	}
+	plant("a merge stops at depth two", merge, "^TestMergeGoesDown$/^sqlite$",
+		`if in.Fields == nil || codec.KindOf(given)`, `if PLANTED && strings.Contains(path, ".") || in.Fields == nil || codec.KindOf(given)`)
+	plant("a required field below an optional one is never null", "../../schema.go", "^TestRequiredBelowOptional$/^sqlite$",
+		`always && !f.Optional`, `(always || PLANTED) && !f.Optional`)
+	plant("an index flag that is set after data exist is overlooked", "../../backend/sqlite/schema.go", "^TestIndexInsideLater$/^sqlite$",
+		`!plan.Empty() || len(typelist.Retuned(all, reg.Schemas)) > 0`, `!PLANTED && (!plan.Empty() || len(typelist.Retuned(all, reg.Schemas)) > 0)`)
+	plant("an item's field is lost by an older writer", merge, "^TestElementsAreNotLost$/^sqlite$",
+		`lost != "" {`, `lost != "" && !PLANTED {`)
+	plant("a nested rename is taken for drop and add", edit, "^TestRenamedInside$/^sqlite$",
+		`	o, n := jqName(from), jqName(name)`, `	if PLANTED {
+		return within.change("del(.[" + jqName(from) + "])")
+	}
+	o, n := jqName(from), jqName(name)`)
+	plant("a hash ignores items", schema, "^TestItemsArePartOfTheType$/^sqlite$",
+		`	if f.Fields != nil {
+		doc.Fields`, `	if PLANTED {
+		doc.Items = nil
+	}
+	if f.Fields != nil {
+		doc.Fields`)
+	plant("a nested default is not filled in", fit, "^TestInnerFieldsStay$/^sqlite$",
+		`		value := []byte(inner.Default)
+`, `		value := []byte(inner.Default)
+		if PLANTED && inner.Default != nil && !ok {
+			continue
+		}
+`)
+	plant("an unfit row is let in by a stream", "../internal/shape/fit.go", "^TestUnfitInside$/^sqlite$",
+		`		fitted, err := f.Fit(value)
+`, `		if PLANTED {
+			return value, nil, nil
+		}
+		fitted, err := f.Fit(value)
+`)
+	plant("a time inside a list is not made canonical", fit, "^TestFormsInside$/^sqlite$",
+		`		fitted = append(fitted, element...)`, `		if PLANTED && f.Type == Time {
+			element = v
+		}
+		fitted = append(fitted, element...)`)
+	plant("an enum is not checked on merge", fit, "^TestMergeGoesDown$/^sqlite$",
+		`	return f.Enum == nil || `, `	return f.Enum == nil || PLANTED || `)
+	plant("a merge keeps null", known, "^TestDeclarationIsTakenAway$/^sqlite$",
+		`			if codec.KindOf(m.Value) == codec.Null {
+				continue
+			}
+			if k, ok`, `			if codec.KindOf(m.Value) == codec.Null && !PLANTED {
+				continue
+			}
+			if k, ok`)
+	plant("an examination overlooks what does not fit", audit, "^TestUnfitRowsAreFound$/^sqlite$",
+		`if err := s.CheckStored(v.Fields); err != nil {`, `if err := s.CheckStored(v.Fields); err != nil && !PLANTED {`)
+	return list
+}
