@@ -102,20 +102,27 @@ func (q Query[T]) Limit(n int) Query[T] {
 	return q
 }
 
-// All yields the answers.
+// All yields the answers. One that the Go type cannot hold, since the type was widened or
+// declared otherwise meanwhile, is SchemaOutdated, with identity and path; the next one follows
+// after it. Any other error is the last.
 func (q Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for v, err := range q.versions(ctx) {
 			var value T
+			last := err != nil
 			if err == nil {
 				value, err = q.convert(q.t, &v)
+				last = ends(err)
 			}
-			if !yield(value, err) || err != nil {
+			if !yield(value, err) || last {
 				return
 			}
 		}
 	}
 }
+
+// ends reports whether nothing follows after the error of one answer.
+func ends(err error) bool { return err != nil && onto.CodeOf(err) != onto.SchemaOutdated }
 
 // First returns the first answer, and whether there is one.
 func (q Query[T]) First(ctx context.Context) (T, bool, error) {
@@ -162,10 +169,12 @@ func (q Query[T]) Versions(ctx context.Context, since int64) iter.Seq2[Versioned
 		commits := commitCache{s: q.v.s}
 		for v, err := range q.versions(ctx) {
 			var p Versioned[T]
+			last := err != nil
 			if err == nil {
 				p, err = q.past(ctx, &commits, &v)
+				last = ends(err)
 			}
-			if !yield(p, err) || err != nil {
+			if !yield(p, err) || last {
 				return
 			}
 		}

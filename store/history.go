@@ -77,7 +77,7 @@ func (v View) noHistory(ctx context.Context, id onto.Identity, where []onto.Filt
 }
 
 // History yields the versions of the T with this key, oldest first. The key is
-// as in Get.
+// as in Get. A version that the Go type cannot hold is SchemaOutdated, as for [Query.All].
 func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Versioned[T], error] {
 	t, err := s.catalog().OfStruct(reflect.TypeFor[T]())
 	if err != nil {
@@ -93,10 +93,12 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Vers
 			if err == nil {
 				t, err = s.catalog().OfStruct(reflect.TypeFor[T]()) // it may be outdated by now
 			}
+			last := err != nil
 			if err == nil && e.Version.Live() {
 				err = t.Decode(&e.Version, &p.Value)
+				last = ends(err)
 			}
-			if !yield(p, err) || err != nil {
+			if !yield(p, err) || last {
 				return
 			}
 		}

@@ -117,6 +117,21 @@ func TestWidenedFields(t *testing.T) {
 			}
 			return nil
 		}, `Person "bob"`, "field age")
+		w.commit(next, named("zoe", map[string]any{"name": "Zoe", "age": 9}))
+		var seen []string // the rows behind those that do not fit follow
+		for p, err := range store.Find[personV1](old.Now()).All(w.Context()) {
+			if seen = append(seen, p.ID); err != nil {
+				seen[len(seen)-1] = string(onto.CodeOf(err))
+			}
+		}
+		for v, err := range store.Find[personV1](old.Now()).Versions(w.Context(), 0) {
+			if seen = append(seen, v.Value.ID); err != nil {
+				seen[len(seen)-1] = string(onto.CodeOf(err))
+			}
+		}
+		if got, want := strings.Join(seen, " "), "ada schema_outdated schema_outdated zoe ada schema_outdated schema_outdated ada zoe"; got != want {
+			w.Errorf("got %s, want %s", got, want)
+		}
 		w.want(old, "bob", `{"age":40.5,"id":"bob","name":"Bob"}`)
 		w.want(old, "eve", `{"age":1,"id":"eve","name":["E"]}`)
 		w.commit(old, personV1{"bob", "Bob", 41}) // it is replaced by what fits
