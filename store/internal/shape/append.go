@@ -59,6 +59,8 @@ func appenderFor(g *gostruct.Value, f onto.Field, depth int) appender {
 		return appendMap(elem.Key(), g.Elem, *f.Values, depth)
 	case elem == reflect.TypeFor[time.Time]():
 		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return codec.AppendMember(dst, v) }
+	case elem == reflect.TypeFor[onto.Date]():
+		return appendDate
 	case plain && elem.Kind() == reflect.String:
 		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return codec.AppendString(dst, v.String()) }
 	case plain && elem.Kind() == reflect.Bool:
@@ -73,6 +75,17 @@ func appenderFor(g *gostruct.Value, f onto.Field, depth int) appender {
 		return func(dst []byte, v reflect.Value, _ bool) ([]byte, error) { return codec.AppendFloat(dst, v.Float()) }
 	}
 	return appendChecked(f, depth)
+}
+
+func appendDate(dst []byte, v reflect.Value, _ bool) ([]byte, error) {
+	d := v.Interface().(onto.Date)
+	if d.IsZero() {
+		return dst, onto.Errorf(onto.Invalid, "the zero date is none").WithHint("use a pointer, or mark the field omitzero, where there may be no date")
+	}
+	if err := d.Check(); err != nil {
+		return dst, err
+	}
+	return append(append(append(dst, '"'), d.String()...), '"'), nil
 }
 
 // appendQuoted writes a scalar as text, as the json tag's string option asks.
