@@ -63,12 +63,13 @@ func skip(s []byte) int {
 }
 
 // skipText is skip for a string. A quote ends it unless an odd number of
-// backslashes stands before it. One that is cut off, in a damaged file, ends with s.
+// backslashes stands before it. It panics at one that is cut off, as other damage makes
+// it do: what is read from outside is checked first, or read where a panic is an error.
 func skipText(s []byte) int {
 	for i := 1; ; i++ {
 		n := bytes.IndexByte(s[i:], '"')
 		if n < 0 {
-			return len(s)
+			panic("codec: a text has no end")
 		}
 		i += n
 		before := i

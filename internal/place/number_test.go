@@ -23,6 +23,7 @@ func settingsOf(t *testing.T, text string) (Settings, error) {
 
 // Lengths of time may have a fraction, in files and in the environment, whatever their unit.
 func TestTimesMayHaveFractions(t *testing.T) {
+	withoutSettings(t)
 	for text, want := range map[string]time.Duration{
 		"s3_request_timeout_s: 10":          10 * time.Second,
 		"s3_request_timeout_s: 10.0":        10 * time.Second,
@@ -85,6 +86,16 @@ func TestNumbersThatAreRefused(t *testing.T) {
 		_, err := settingsOf(t, text)
 		if onto.CodeOf(err) != onto.Invalid || !strings.Contains(err.Error(), tells) {
 			t.Errorf("%s: got %v, want %q in it", text, err, tells)
+		}
+	}
+}
+
+// withoutSettings empties the variables that are settings, or would be taken for some.
+func withoutSettings(t *testing.T) {
+	t.Helper()
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, variablePrefix) {
+			t.Setenv(name, "")
 		}
 	}
 }

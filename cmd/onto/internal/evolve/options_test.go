@@ -2,6 +2,7 @@ package evolve
 
 import (
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +18,11 @@ func optionsFor(t *testing.T, env map[string]string) (wait, ttl time.Duration) {
 	t.Chdir(t.TempDir())
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for _, variable := range os.Environ() {
+		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ONTO_") {
+			t.Setenv(name, "")
+		}
+	}
 	for name, value := range env {
 		t.Setenv(name, value)
 	}
