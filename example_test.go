@@ -34,6 +34,39 @@ func ExampleTypeOf() {
 	//   plan  string, optional false, default "\"free\""
 }
 
+// What is inside is a part of the type, at every depth.
+func ExampleTypeOf_nested() {
+	type Address struct {
+		City string `json:"city" onto:"index"`
+		Zip  *int   `json:"zip"`
+	}
+	type Line struct {
+		SKU string `json:"sku"`
+		Qty int    `json:"qty"`
+	}
+	type Order struct {
+		ID     string            `json:"id" onto:"key"`
+		Ship   Address           `json:"ship"`
+		Lines  []Line            `json:"lines"`
+		Labels map[string]string `json:"labels"`
+		Status string            `json:"status" onto:"enum=open|paid"`
+		Due    onto.Date         `json:"due"`
+	}
+	schema, err := onto.TypeOf[Order]().Schema()
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ship, always, _ := schema.Lookup([]string{"ship", "zip"})
+	fmt.Println("ship.zip:", ship.Type, "in each order:", always)
+	lines, _ := schema.Field("lines")
+	_, err = lines.Fit([]byte(`[{"qty":1,"sku":"p1"},{"qty":"two","sku":"p2"}]`))
+	fmt.Println(err)
+	// Output:
+	// ship.zip: int in each order: false
+	// field lines[1].qty: expected int, found string
+}
+
 // Embedding a Link makes a struct a relation. Its endpoints are not fields:
 // they are part of its identity.
 func ExampleLink() {
