@@ -120,7 +120,12 @@ func (s *Schema) CheckStored(fields json.RawMessage) error {
 }
 
 // FitValue is Fit for a value alone: its errors name the path inside the value only.
-func (f *Field) FitValue(canonical []byte) (json.RawMessage, error) { return f.fit(canonical, 0) }
+func (f *Field) FitValue(canonical []byte) (json.RawMessage, error) {
+	if f.stored(canonical) {
+		return canonical, nil
+	}
+	return f.fit(canonical, 0)
+}
 
 func (f *Field) fitWith(canonical []byte, m mode) (json.RawMessage, error) {
 	fitted, err := f.fit(canonical, m)
