@@ -196,17 +196,19 @@ func (f *Field) storedEach(values func(func([]byte) bool)) bool {
 func storedFields(fields []Field, object []byte) bool {
 	i := 0
 	for quoted, value := range codec.Pairs(object) {
-		name := string(quoted)
-		if bytes.IndexByte(quoted, '\\') >= 0 {
-			name = codec.Unquote([]byte(`"` + name + `"`))
-		}
-		for i < len(fields) && fields[i].Name < name {
-			if !fields[i].absent() {
+		if i == len(fields) || fields[i].Name != string(quoted) {
+			name := codec.Name(quoted)
+			for i < len(fields) && fields[i].Name < name {
+				if !fields[i].absent() {
+					return false
+				}
+				i++
+			}
+			if i == len(fields) || fields[i].Name != name {
 				return false
 			}
-			i++
 		}
-		if i == len(fields) || fields[i].Name != name || !fields[i].stored(value) {
+		if !fields[i].stored(value) {
 			return false
 		}
 		i++

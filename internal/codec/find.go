@@ -98,6 +98,14 @@ func Elements(canonical []byte) iter.Seq[[]byte] {
 	}
 }
 
+// Name is the name of a member, as it stands between its quotes.
+func Name(quoted []byte) string {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return string(quoted)
+	}
+	return unquote([]byte(`"` + string(quoted) + `"`))
+}
+
 // Pairs yields the members of a canonical JSON object: the name as it stands
 // between its quotes, and the value. They alias it.
 func Pairs(canonical []byte) iter.Seq2[[]byte, []byte] {

@@ -1,7 +1,6 @@
 package shape
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"reflect"
@@ -46,7 +45,7 @@ func (d *structDecoder) read(s reflect.Value, object []byte) bool {
 			return true
 		}
 		if rest[0].Name != string(quoted) {
-			if rest = after(rest, quoted); len(rest) == 0 || !names(quoted, rest[0].Name) {
+			if rest = after(rest, quoted); len(rest) == 0 || rest[0].Name != codec.Name(quoted) {
 				continue
 			}
 		}
@@ -61,19 +60,11 @@ func (d *structDecoder) read(s reflect.Value, object []byte) bool {
 
 // after leaves out the fields whose names come before that of a member.
 func after(fields []fieldDecoder, quoted []byte) []fieldDecoder {
-	name := string(quoted)
-	if bytes.IndexByte(quoted, '\\') >= 0 {
-		name = codec.Unquote([]byte(`"` + name + `"`))
-	}
+	name := codec.Name(quoted)
 	for len(fields) > 0 && fields[0].Name < name {
 		fields = fields[1:]
 	}
 	return fields
-}
-
-// names reports whether a member, whose name may have escapes, is the field of that name.
-func names(quoted []byte, name string) bool {
-	return string(quoted) == name || bytes.IndexByte(quoted, '\\') >= 0 && codec.Unquote([]byte(`"`+string(quoted)+`"`)) == name
 }
 
 // readerFor picks how values of a Go type are read.
