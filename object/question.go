@@ -1,0 +1,285 @@
+package object
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/filter"
+	"github.com/ontologia/onto/internal/exec"
+	"github.com/ontologia/onto/store"
+)
+
+// question is a clause as it is asked of each shard.
+type question[T any] struct {
+	*query
+	kind   *kind
+	where  onto.Filter // nil for no condition
+	from   *cursor     // nil for the beginning
+	prefix string      // of the keys of all answers; "" if that is not known
+}
+
+// question checks a clause and the shard keys to which a read is limited.
+func (r *Reader[T, I, S]) question(where Clause, shardKeys []S) (*question[T], error) {
+	if where == nil {
+		where = All()
+	}
+	q := &question[T]{query: where.clause(), kind: r.set.kind}
+	if q.err != nil {
+		return nil, q.err
+	}
+	if err := q.check(); err != nil {
+		return nil, err
+	}
+	if err := limitTo(q, shardKeys); err != nil {
+		return nil, err
+	}
+	if q.cursor == "" {
+		return q, nil
+	}
+	var err error
+	q.from, err = readCursor(q.cursor, r.fingerprint(q, shardKeys))
+	return q, err
+}
+
+// check refuses what does not fit the type.
+func (q *question[T]) check() error {
+	k := q.kind
+	scope := &filter.Scope{Schema: &k.schema}
+	if f := q.filter(); f != nil {
+		var err error
+		if q.where, err = filter.Check(f, scope); err != nil {
+			return err
+		}
+		k.used.note(k, q.where)
+	}
+	for _, o := range q.order {
+		if _, err := filter.CheckOrder(o.Operand, scope); err != nil {
+			return err
+		}
+	}
+	for _, n := range []struct {
+		what string
+		n    int
+	}{{"limit", q.limit}, {"limit per shard", q.perShard}, {"offset", q.offset}} {
+		if n.n < 0 {
+			return onto.Errorf(onto.Invalid, "the %s %d is negative", n.what, n.n)
+		}
+	}
+	if q.offset > 0 && q.cursor != "" {
+		return onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).WithHint("leave out the offset: the cursor tells where to go on")
+	}
+	if _, searched := k.schema.Field(onto.TextField); q.search != "" && !searched {
+		return onto.Errorf(onto.Invalid, "the set %s cannot be searched", k.name()).WithHint("make it ready with WithTextSearch")
+	}
+	return nil
+}
+
+// limitTo adds the shard keys to the condition.
+func limitTo[T any, S ~string](q *question[T], shardKeys []S) error {
+	if len(shardKeys) == 0 {
+		return nil
+	}
+	path, err := operand(q.kind.key.shardKey)
+	if err != nil {
+		return err
+	}
+	for _, key := range shardKeys {
+		if key == "" {
+			return onto.Errorf(onto.Invalid, "%s: a shard key is empty", q.kind.name())
+		}
+	}
+	only := path.In(shardKeys)
+	if q.where != nil {
+		only = onto.And{only, q.where}
+	}
+	q.where = only
+	if len(shardKeys) == 1 && !q.kind.key.single() {
+		q.prefix = q.kind.key.entityKey("", string(shardKeys[0]))
+	}
+	return nil
+}
+
+// ask is the question to a shard.
+func (q *question[T]) ask(from *source) store.Query[T] {
+	ask := store.Find[T](from.view).OrderBy(q.order...)
+	if q.where != nil {
+		ask = ask.Where(q.where)
+	}
+	if q.search != "" {
+		ask = ask.Search(q.search)
+	}
+	return ask
+}
+
+// part is the question for the part of an answer that a merge over shards needs of each.
+func (q *question[T]) part(from *source) store.Query[T] {
+	ask := q.ask(from)
+	n := 0
+	if q.limit > 0 {
+		n = q.offset + q.limit
+	}
+	if q.perShard > 0 && (n == 0 || q.perShard < n) {
+		n = q.perShard
+	}
+	switch {
+	case q.from != nil:
+		ask = ask.StartAfter(q.from.place(q.kind))
+	case q.ranged():
+		ask = ask.StartAfter(store.Place{Identity: q.kind.id(q.prefix)})
+	}
+	return ask.Limit(n)
+}
+
+// ranged reports whether the answers are a range of keys, which ends with those that do not have
+// the prefix.
+func (q *question[T]) ranged() bool { return q.prefix != "" && len(q.order) == 0 }
+
+// rows yields the answers of a shard. Their places are needed to merge them.
+func (q *question[T]) rows(ctx context.Context, from *source, places bool) iter.Seq2[found[T], error] {
+	return func(yield func(found[T], error) bool) {
+		ask := q.part(from)
+		place, err := ask.Placer(ctx)
+		if err != nil {
+			yield(found[T]{}, from.shard.explain(err))
+			return
+		}
+		for row, err := range ask.Rows(ctx) {
+			f := found[T]{from: from, value: row.Value, version: row.Version}
+			if err == nil && q.ranged() && !strings.HasPrefix(row.Version.Key, q.prefix) {
+				return
+			}
+			if err == nil && places {
+				f.place, err = place(&row.Version)
+			}
+			if !yield(f, from.shard.explain(err)) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// merge yields the answers of all shards in the order of the question, within its limit and
+// offset.
+func (q *question[T]) merge(ctx context.Context, sources []*source, places bool) iter.Seq2[found[T], error] {
+	if len(sources) == 1 {
+		return page(q.rows(ctx, sources[0], places), q.offset, q.limit)
+	}
+	compare := q.ask(sources[0]).ComparePlaces
+	parts := make([]func(context.Context) iter.Seq2[found[T], error], len(sources))
+	for i, from := range sources {
+		parts[i] = func(ctx context.Context) iter.Seq2[found[T], error] { return q.rows(ctx, from, true) }
+	}
+	merged := exec.MergeAhead(ctx, parts, func(a, b *found[T]) int { return compare(a.place, b.place) })
+	return page(merged, q.offset, q.limit)
+}
+
+// page yields what follows the first offset items, up to the limit if there is one.
+func page[T any](items iter.Seq2[T, error], offset, limit int) iter.Seq2[T, error] {
+	if offset == 0 && limit == 0 {
+		return items
+	}
+	return func(yield func(T, error) bool) {
+		n := 0
+		for item, err := range items {
+			if err == nil {
+				if n++; n <= offset {
+					continue
+				}
+			}
+			if !yield(item, err) || err != nil || n == offset+limit {
+				return
+			}
+		}
+	}
+}
+
+// Objects are completed in portions, which grow, so that one question for metadata is asked for many.
+const firstPortion, largestPortion = 16, 512
+
+// each calls yield for the objects that a clause is about.
+func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S, withMetadata bool, yield func(WithMetadata[T], error) bool) {
+	q, err := r.question(where, shardKeys)
+	if err != nil {
+		yield(WithMetadata[T]{}, err)
+		return
+	}
+	sources, err := r.sources(ctx, shardKeys, q.from)
+	if err != nil {
+		yield(WithMetadata[T]{}, err)
+		return
+	}
+	portion := 1
+	if withMetadata || len(r.set.compute) > 0 {
+		portion = firstPortion
+	}
+	var list []found[T]
+	flush := func() bool {
+		objects, err := r.complete(ctx, list, withMetadata)
+		if err != nil {
+			yield(WithMetadata[T]{}, err)
+			return false
+		}
+		list = list[:0]
+		for _, o := range objects {
+			if !yield(o, nil) {
+				return false
+			}
+		}
+		return true
+	}
+	for f, err := range q.merge(ctx, sources, false) {
+		if err != nil {
+			if flush() {
+				yield(WithMetadata[T]{}, err)
+			}
+			return
+		}
+		if list = append(list, f); len(list) < portion {
+			continue
+		}
+		if !flush() {
+			return
+		}
+		if portion > 1 {
+			portion = min(2*portion, largestPortion)
+		}
+	}
+	flush()
+}
+
+// page returns the objects up to the limit and the cursor.
+func (r *Reader[T, I, S]) page(ctx context.Context, where Clause, shardKeys []S, withMetadata bool) (Page[WithMetadata[T]], error) {
+	var none Page[WithMetadata[T]]
+	q, err := r.question(where, shardKeys)
+	if err != nil {
+		return none, err
+	}
+	if q.perShard > 0 {
+		return none, onto.Errorf(onto.Invalid, "a page has no limit per shard").WithHint("use Limit")
+	}
+	sources, err := r.sources(ctx, shardKeys, q.from)
+	if err != nil {
+		return none, err
+	}
+	limit := q.limit
+	if limit > 0 {
+		q.query = q.with(func(q *query) { q.limit = limit + 1 }) // to see whether something follows
+	}
+	var list []found[T]
+	for f, err := range q.merge(ctx, sources, true) {
+		if err != nil {
+			return none, err
+		}
+		list = append(list, f)
+	}
+	var p Page[WithMetadata[T]]
+	if limit > 0 && len(list) > limit {
+		list = slices.Delete(list, limit, len(list))
+		p.Next = newCursor(sources, r.fingerprint(q, shardKeys), &list[limit-1].place).String()
+	}
+	p.Objects, err = r.complete(ctx, list, withMetadata)
+	return p, err
+}

@@ -1,0 +1,114 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/store"
+)
+
+// shard is a store in its place.
+type shard struct {
+	tenant *tenant
+	uri    string
+
+	// Of what follows, another shard is made when the store is opened again.
+	store     *store.Store // nil while it is down
+	placement placement
+	err       error     // why it is down
+	retry     time.Time // when to try again
+
+	mu     sync.Mutex
+	joined map[string]bool // the types of sets that the store knows
+}
+
+// retryAfter is how long a shard that is down is not asked again.
+const retryAfter = time.Second
+
+// String names the shard without what may be secret in its URI.
+func (s *shard) String() string {
+	if s.placement.Name != "" {
+		return fmt.Sprintf("%s (%s)", s.placement.Name, withoutSecrets(s.uri))
+	}
+	return withoutSecrets(s.uri)
+}
+
+// withoutSecrets is a URI without user, password and parameters.
+func withoutSecrets(uri string) string {
+	u, err := url.Parse(uri)
+	if err != nil {
+		scheme, _, _ := strings.Cut(uri, ":")
+		return scheme + "://…"
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return u.String()
+}
+
+// open opens the store and reads its placement, which is required unless the store is being
+// made. It returns another shard.
+func (s *shard) open(ctx context.Context, create bool) *shard {
+	opened := &shard{tenant: s.tenant, uri: s.uri, joined: map[string]bool{}}
+	b, err := backend.OpenURI(ctx, s.uri, create, s.tenant.vaults.openers...)
+	if err == nil {
+		opened.store, err = store.Open(ctx, b)
+	}
+	if err != nil {
+		opened.err, opened.retry = err, time.Now().Add(retryAfter)
+	}
+	return opened
+}
+
+// place reads the placement and refuses that of another tenant. It reports whether there
+// is one.
+func (s *shard) place(ctx context.Context) (bool, error) {
+	p, placed, err := readPlacement(ctx, s.store)
+	if err != nil || !placed {
+		return false, err
+	}
+	if p.Vault != s.tenant.vault || p.Tenant != s.tenant.name {
+		return false, s.tenant.wrong("%s is a shard of tenant %s of vault %s", s, p.Tenant, p.Vault).
+			WithHint("correct the list of shards")
+	}
+	s.placement = p
+	return true, nil
+}
+
+// join makes the type of a set known to the store.
+func (s *shard) join(ctx context.Context, typ onto.Type, name string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.joined[name] {
+		return nil
+	}
+	if err := s.store.Register(ctx, typ); err != nil {
+		return s.explain(err)
+	}
+	s.joined[name] = true
+	return nil
+}
+
+// explain names the shard in an error that is about its storage, or about its types.
+func (s *shard) explain(err error) error {
+	var e *onto.Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case onto.Unavailable, onto.Corrupt, onto.Full, onto.ReadOnly, onto.LockContention, onto.OutcomeUnknown,
+		onto.Closed, onto.Unsupported, onto.Uninitialized, onto.SchemaOutdated, onto.UpgraderMissing, onto.UpgraderFailed:
+		named := *e
+		named.Message, named.Err = fmt.Sprintf("tenant %s: %s", s.tenant.name, s), err
+		if errors.Is(err, backend.ErrReopen) {
+			s.tenant.lose(s, err)
+		}
+		return &named
+	}
+	return err
+}

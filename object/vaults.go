@@ -1,0 +1,254 @@
+package object
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/parallel"
+)
+
+// Vaults are the tenants of some vaults, each with its shards. They may be used concurrently.
+type Vaults struct {
+	config  Config
+	openers []backend.Opener
+
+	mu      sync.Mutex
+	tenants map[[2]string]*tenant       // by vault and name
+	sets    map[string]map[string]*kind // that are ready, by vault and type
+	closed  bool
+}
+
+// Open returns the vaults of a configuration, whose URIs the openers understand. It opens no
+// storage: a tenant is opened when it is used first.
+func Open(ctx context.Context, config Config, openers ...backend.Opener) (*Vaults, error) {
+	if err := config.check(); err != nil {
+		return nil, err
+	}
+	for _, vault := range sortedKeys(config) {
+		for _, tenant := range sortedKeys(config[vault]) {
+			if err := checkURIs(vault, tenant, config[vault][tenant], openers); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return &Vaults{config: config, openers: openers, tenants: map[[2]string]*tenant{}, sets: map[string]map[string]*kind{}}, ctx.Err()
+}
+
+// checkURIs refuses a shard that no opener understands, and one that is listed twice.
+func checkURIs(vault, tenant string, uris []string, openers []backend.Opener) error {
+	seen := map[string]bool{}
+	for i, uri := range uris {
+		place, err := backend.Place(uri, openers...)
+		if err != nil {
+			return onto.Errorf(onto.CodeOf(err), "shard %d of tenant %s of vault %s: %w", i+1, tenant, vault, err)
+		}
+		if place != "" && seen[place] {
+			return onto.Errorf(onto.Invalid, "tenant %s of vault %s lists the shard %s twice", tenant, vault, withoutSecrets(uri))
+		}
+		seen[place] = true
+	}
+	return nil
+}
+
+// Close closes all stores. Operations after it fail with Closed.
+func (v *Vaults) Close() error {
+	v.mu.Lock()
+	v.closed = true
+	tenants := v.tenants
+	v.tenants = nil
+	v.mu.Unlock()
+	var errs []error
+	for _, t := range tenants {
+		errs = append(errs, t.close())
+	}
+	return errors.Join(errs...)
+}
+
+// Tenants returns the names of the tenants of a vault, sorted.
+func (v *Vaults) Tenants(vault string) ([]string, error) {
+	tenants, ok := v.config[vault]
+	if !ok {
+		_, err := v.config.tenant(vault, "")
+		return nil, err
+	}
+	return sortedKeys(tenants), nil
+}
+
+// Names returns the names of the vaults, sorted.
+func (v *Vaults) Names() []string { return sortedKeys(v.config) }
+
+// tenant returns a tenant, which need not be open yet.
+func (v *Vaults) tenant(vault, name string) (*tenant, error) {
+	uris, err := v.config.tenant(vault, name)
+	if err != nil {
+		return nil, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.closed {
+		return nil, onto.Errorf(onto.Closed, "the vaults are closed")
+	}
+	at := [2]string{vault, name}
+	t := v.tenants[at]
+	if t == nil {
+		t = &tenant{vaults: v, vault: vault, name: name}
+		for _, uri := range uris {
+			t.shards = append(t.shards, &shard{tenant: t, uri: uri})
+		}
+		v.tenants[at] = t
+	}
+	return t, nil
+}
+
+// tenant is a tenant of a vault and its shards.
+type tenant struct {
+	vaults      *Vaults
+	vault, name string
+
+	layout atomic.Pointer[layout] // nil before it is open
+
+	mu     sync.Mutex // held while shards are opened
+	shards []*shard   // in the order of the configuration
+	closed bool
+}
+
+// wrong is an error about the shards that the configuration lists.
+func (t *tenant) wrong(format string, args ...any) *onto.Error {
+	return onto.Errorf(onto.Conflict, "tenant "+t.name+" of vault "+t.vault+": "+format, args...)
+}
+
+// isDown is the error for shards that are down.
+func (t *tenant) isDown(down []*shard) error {
+	names, errs := make([]string, len(down)), make([]error, len(down))
+	code := onto.CodeOf(down[0].err)
+	for i, s := range down {
+		names[i], errs[i] = s.String(), s.err
+		if onto.CodeOf(s.err) != code {
+			code = onto.Unavailable
+		}
+	}
+	if code == "" {
+		code = onto.Unavailable
+	}
+	err := onto.Errorf(code, "tenant %s of vault %s: not open: %s: %w", t.name, t.vault, strings.Join(names, ", "), errors.Join(errs...))
+	if code == onto.Uninitialized {
+		return err.WithHint("make the tenant with Vaults.Init, or with onto init --vaults")
+	}
+	return err
+}
+
+// opened returns the layout of the tenant, after it has opened what can be opened.
+func (t *tenant) opened(ctx context.Context) (*layout, error) {
+	if l := t.layout.Load(); l != nil && !due(l.down) {
+		return l, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if l := t.layout.Load(); l != nil && !due(l.down) {
+		return l, nil
+	}
+	if t.closed {
+		return nil, onto.Errorf(onto.Closed, "the vaults are closed")
+	}
+	shards, err := t.openAll(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	return t.settle(shards)
+}
+
+// settle makes shards those of the tenant, unless they do not fit together. Then those that are
+// new are closed.
+func (t *tenant) settle(shards []*shard) (*layout, error) {
+	l, err := newLayout(t, shards)
+	if err != nil {
+		t.discard(shards)
+		return nil, err
+	}
+	t.shards = shards
+	t.layout.Store(l)
+	return l, nil
+}
+
+// due reports whether it is time to open a shard again.
+func due(down []*shard) bool {
+	now := time.Now()
+	return slices.ContainsFunc(down, func(s *shard) bool { return !now.Before(s.retry) })
+}
+
+// openAll opens the shards that are not open, side by side, and returns all. A store that is
+// no shard of the tenant is an error, and nothing stays open then. With create, stores are made
+// and need no placement.
+func (t *tenant) openAll(ctx context.Context, create bool) ([]*shard, error) {
+	shards := slices.Clone(t.shards)
+	err := parallel.Do(len(shards), len(shards), func(i int) error {
+		if shards[i].store != nil {
+			return nil
+		}
+		s := shards[i].open(ctx, create)
+		shards[i] = s
+		if s.store == nil {
+			return nil
+		}
+		placed, err := s.place(ctx)
+		if err == nil && !placed && !create {
+			err = t.wrong("%s is no shard: it holds no placement", s).WithHint("make the tenant with Vaults.Init, or with onto init --vaults")
+			err.(*onto.Error).Code = onto.Uninitialized
+		}
+		return err
+	})
+	if err == nil {
+		err = ctx.Err() // a shard that was not opened for that reason is not down
+	}
+	if err != nil {
+		t.discard(shards)
+		return nil, err
+	}
+	return shards, nil
+}
+
+// discard closes those shards that are not the tenant's.
+func (t *tenant) discard(shards []*shard) {
+	for i, s := range shards {
+		if s.store != nil && s != t.shards[i] {
+			s.store.Close()
+		}
+	}
+}
+
+// lose notes that a shard has to be opened again.
+func (t *tenant) lose(lost *shard, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.Index(t.shards, lost)
+	if i < 0 || lost.uri == memoryURI {
+		return
+	}
+	shards := slices.Clone(t.shards)
+	shards[i] = &shard{tenant: t, uri: lost.uri, err: err}
+	if _, err := t.settle(shards); err == nil {
+		lost.store.Close()
+	}
+}
+
+func (t *tenant) close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	t.layout.Store(nil)
+	var errs []error
+	for i, s := range t.shards {
+		if s.store != nil {
+			errs = append(errs, s.store.Close())
+			t.shards[i] = &shard{tenant: t, uri: s.uri}
+		}
+	}
+	return errors.Join(errs...)
+}
