@@ -11,7 +11,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/filter"
-	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/exec"
 )
 
@@ -38,12 +37,7 @@ func (q *question) cursorAfter(ctx context.Context, ask *backend.Query, last *on
 		return "", err
 	}
 	c := cursor{Store: origin, Moment: ask.At, Question: q.fingerprint(ask), Identity: parts(last.Identity), Valid: q.valid}
-	for _, v := range place.Values {
-		if v != nil && codec.KindOf(v) >= codec.List {
-			v = json.RawMessage("[]") // lists and objects are equal in the order
-		}
-		c.Values = append(c.Values, v)
-	}
+	c.Values = compared(place.Values)
 	if ask.Mode == backend.History {
 		c.Commit = last.Commit
 	}
@@ -185,16 +179,6 @@ func (c *cursor) place(ask *backend.Query) (*backend.Place, bool) {
 	default:
 		return nil, false
 	}
-	place := &backend.Place{Commit: c.Commit, Identity: id}
-	for _, v := range c.Values {
-		canonical, err := codec.AppendCanonical(nil, v)
-		if err != nil {
-			return nil, false
-		}
-		if codec.KindOf(canonical) == codec.Null {
-			canonical = nil
-		}
-		place.Values = append(place.Values, canonical)
-	}
-	return place, id.Check() == nil && len(place.Values) == len(ask.Order)
+	values, ok := canonicalValues(c.Values)
+	return &backend.Place{Commit: c.Commit, Identity: id, Values: values}, ok && id.Check() == nil && len(values) == len(ask.Order)
 }

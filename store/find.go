@@ -107,14 +107,31 @@ func (q Query[T]) Limit(n int) Query[T] {
 // after it. Any other error is the last.
 func (q Query[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		for row, err := range q.Rows(ctx) {
+			if !yield(row.Value, err) {
+				return
+			}
+		}
+	}
+}
+
+// Row is an answer, and the version that it was read from.
+type Row[T any] struct {
+	Value   T
+	Version onto.Version // as the present type has it, unless the view shows it as it is stored
+}
+
+// Rows is All with the version of each answer.
+func (q Query[T]) Rows(ctx context.Context) iter.Seq2[Row[T], error] {
+	return func(yield func(Row[T], error) bool) {
 		for v, err := range q.versions(ctx) {
-			var value T
+			row := Row[T]{Version: v}
 			last := err != nil
 			if err == nil {
-				value, err = q.convert(q.t, &v)
+				row.Value, err = q.convert(q.t, &v)
 				last = ends(err)
 			}
-			if !yield(value, err) || last {
+			if !yield(row, err) || last {
 				return
 			}
 		}
@@ -135,7 +152,9 @@ func (q Query[T]) First(ctx context.Context) (T, bool, error) {
 
 // Exists reports whether there is an answer.
 func (q Query[T]) Exists(ctx context.Context) (bool, error) {
-	q.order, q.limit = nil, 1
+	if q.limit = 1; q.after == nil {
+		q.order = nil
+	}
 	for _, err := range q.versions(ctx) {
 		return err == nil, err
 	}

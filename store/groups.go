@@ -105,6 +105,9 @@ func (g *Groups) ask(ctx context.Context) (*backend.Aggregation, *exec.GroupQuer
 	if g.limit < 0 || g.offset < 0 {
 		return nil, nil, onto.Errorf(onto.Invalid, "limit %d or offset %d is negative", g.limit, g.offset)
 	}
+	if g.q.after != nil {
+		return nil, nil, onto.Errorf(onto.Invalid, "groups have no place to start after").WithHint("page them with limit and offset")
+	}
 	if g.q.cursor != "" {
 		return nil, nil, onto.Errorf(onto.Invalid, "groups have no cursor").WithHint("page them with limit and offset")
 	}

@@ -26,6 +26,7 @@ type question struct {
 	left, right   []string // keys of relations' ends
 	order         []onto.Order
 	cursor        string
+	after         *Place
 	offset, limit int
 
 	history  bool // all versions, not only live ones
@@ -63,6 +64,9 @@ func (q *question) ask(ctx context.Context) (*backend.Query, error) {
 	if err := q.moment(ctx, ask); err != nil {
 		return nil, err
 	}
+	if q.after != nil {
+		return ask, q.startAfter(ask)
+	}
 	if q.cursor == "" {
 		return ask, nil
 	}
@@ -95,6 +99,11 @@ func (q *question) form() (*backend.Query, error) {
 	case q.offset > 0 && q.cursor != "":
 		return nil, onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).
 			WithHint("leave out the offset: the cursor tells where to go on")
+	case q.offset > 0 && q.after != nil:
+		return nil, onto.Errorf(onto.Invalid, "offset %d and a place to start after do not go together", q.offset).
+			WithHint("leave out the offset: the place tells where to go on")
+	case q.cursor != "" && q.after != nil:
+		return nil, onto.Errorf(onto.Invalid, "a cursor and a place to start after do not go together").WithHint("leave out one of them")
 	case len(q.left)+len(q.right) > 0 && q.t.Schema.Kind == onto.KindEntity:
 		return nil, onto.Errorf(onto.Invalid, "%s is an entity; only relations have ends", q.t.Schema.Name)
 	}
@@ -208,6 +217,9 @@ func (q *question) versions(ctx context.Context) iter.Seq2[onto.Version, error] 
 
 // count returns how many versions the question is about.
 func (q question) count(ctx context.Context) (n int64, err error) {
+	if q.after != nil {
+		return 0, onto.Errorf(onto.Invalid, "a count has no place to start after").WithHint("leave it out: all answers are counted")
+	}
 	q.order, q.offset, q.limit = nil, 0, 0
 	err = again(func() error {
 		n, err = q.countOnce(ctx)

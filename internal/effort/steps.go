@@ -92,6 +92,7 @@ func Steps() []Step {
 			"internal/cron":           {"TestModel", "TestModelOfThePast", "TestOrder"},
 			"internal/decide":         {"TestFactsAgainstMemory"},
 			"internal/dedupe":         {"TestKeysHaveAnInverse"},
+			"internal/exec":           {"TestMergeAheadIsMerge"},
 			"internal/fetch":          {"TestForms"},
 			"internal/jq":             {"TestEdits", "TestLimitsChangeNothingElse"},
 			"internal/links":          {"TestNormalFormIsAFixedPoint", "TestTagsAgreeWithTree"},

@@ -10,24 +10,38 @@ import (
 // one of the earlier sequence comes first. An error of any of them ends it.
 func Merge[T any](sequences []iter.Seq2[T, error], compare func(a, b *T) int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		h := &nextValues[T]{compare: compare}
-		defer h.stop()
+		nexts := make([]func() (T, error, bool), len(sequences))
 		for i, s := range sequences {
-			if err := h.add(i, s); err != nil {
-				yield(*new(T), err)
-				return
-			}
+			next, stop := iter.Pull2(s)
+			defer stop()
+			nexts[i] = next
 		}
-		heap.Init(h)
-		for len(h.list) > 0 {
-			value := h.list[0].value
-			if !yield(value, nil) {
-				return
-			}
-			if err := h.advance(); err != nil {
-				yield(*new(T), err)
-				return
-			}
+		merge(nexts, compare, yield)
+	}
+}
+
+// merge yields in order what the functions return, one value after the other.
+func merge[T any](nexts []func() (T, error, bool), compare func(a, b *T) int, yield func(T, error) bool) {
+	h := &nextValues[T]{compare: compare}
+	for i, next := range nexts {
+		value, err, ok := next()
+		if err != nil {
+			yield(*new(T), err)
+			return
+		}
+		if ok {
+			h.list = append(h.list, nextValue[T]{value, i, next})
+		}
+	}
+	heap.Init(h)
+	for len(h.list) > 0 {
+		value := h.list[0].value
+		if !yield(value, nil) {
+			return
+		}
+		if err := h.advance(); err != nil {
+			yield(*new(T), err)
+			return
 		}
 	}
 }
@@ -36,24 +50,12 @@ func Merge[T any](sequences []iter.Seq2[T, error], compare func(a, b *T) int) it
 type nextValues[T any] struct {
 	compare func(a, b *T) int
 	list    []nextValue[T]
-	stops   []func()
 }
 
 type nextValue[T any] struct {
 	value T
 	order int // of the sequence
 	next  func() (T, error, bool)
-}
-
-// add begins to read a sequence.
-func (h *nextValues[T]) add(order int, s iter.Seq2[T, error]) error {
-	next, stop := iter.Pull2(s)
-	h.stops = append(h.stops, stop)
-	value, err, ok := next()
-	if ok && err == nil {
-		h.list = append(h.list, nextValue[T]{value, order, next})
-	}
-	return err
 }
 
 // advance replaces the least value by the next of its sequence.
@@ -69,12 +71,6 @@ func (h *nextValues[T]) advance() error {
 		heap.Pop(h)
 	}
 	return nil
-}
-
-func (h *nextValues[T]) stop() {
-	for _, stop := range h.stops {
-		stop()
-	}
 }
 
 // Len, Less, Swap, Push and Pop implement [heap.Interface].

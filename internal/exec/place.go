@@ -13,20 +13,51 @@ import (
 
 // PlaceOf returns the place of a version in the answer to a query.
 func PlaceOf(q *backend.Query, v *onto.Version, ends Endpoints) (backend.Place, error) {
-	order := &backend.Query{Kind: q.Kind, Order: q.Order}
-	s := newSelection(order, order.Ends(), ends)
-	var r row
-	if err := s.read(&r, *v); err != nil {
-		return backend.Place{}, err
-	}
-	p := backend.Place{Values: s.values(&r), Identity: v.Identity}
+	p, err := Placer(q, ends)(v)
 	for i := range p.Values {
 		p.Values[i] = bytes.Clone(p.Values[i]) // a place outlives its version
 	}
-	if q.Mode == backend.History {
-		p.Commit = v.Commit
+	if q.Mode != backend.History {
+		p.Commit = 0
 	}
-	return p, nil
+	return p, err
+}
+
+// Placer prepares PlaceOf for many versions. The values of a place share the memory of the
+// fields of its version, and the commit is that of the version in every mode.
+func Placer(q *backend.Query, ends Endpoints) func(v *onto.Version) (backend.Place, error) {
+	order := &backend.Query{Kind: q.Kind, Order: q.Order}
+	s := newSelection(order, order.Ends(), ends)
+	return func(v *onto.Version) (backend.Place, error) {
+		p := backend.Place{Identity: v.Identity, Commit: v.Commit}
+		if len(order.Order) == 0 {
+			return p, nil
+		}
+		var r row
+		if err := s.read(&r, *v); err != nil {
+			return backend.Place{}, err
+		}
+		p.Values = s.values(&r)
+		return p, nil
+	}
+}
+
+// ComparePlaces is the order of answers: by the values of the order, then by identity. A value
+// that a place lacks is null.
+func ComparePlaces(order []onto.Order, a, b *backend.Place) int {
+	for i := range order {
+		if c := compareValue(order[i], valueAt(a.Values, i), valueAt(b.Values, i)); c != 0 {
+			return c
+		}
+	}
+	return a.Identity.Compare(b.Identity)
+}
+
+func valueAt(values []json.RawMessage, i int) json.RawMessage {
+	if i < len(values) {
+		return values[i]
+	}
+	return nil
 }
 
 // values returns what a row is sorted by.
@@ -84,19 +115,23 @@ func (s *selection) compare(a, b *row) int {
 	return a.version.Identity.Compare(b.version.Identity)
 }
 
-// compareOrdered compares the values of orders, one after the other. Null comes last,
-// also in a descending order.
+// compareOrdered compares the values of orders, one after the other.
 func compareOrdered(order []onto.Order, a, b []json.RawMessage) int {
 	for i := range order {
-		c := filter.Compare(a[i], b[i])
-		if order[i].Desc && !null(a[i]) && !null(b[i]) {
-			c = -c
-		}
-		if c != 0 {
+		if c := compareValue(order[i], a[i], b[i]); c != 0 {
 			return c
 		}
 	}
 	return 0
+}
+
+// compareValue compares two values of an order. Null comes last, also in a descending one.
+func compareValue(o onto.Order, a, b json.RawMessage) int {
+	c := filter.Compare(a, b)
+	if o.Desc && !null(a) && !null(b) {
+		c = -c
+	}
+	return c
 }
 
 // null reports whether a canonical value is missing or null.

@@ -1,7 +1,6 @@
 package place
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -93,9 +91,9 @@ func (a LakeAddress) Probe(ctx context.Context, cfg Settings) (probe.Report, err
 
 // openBucket opens what holds the objects.
 func (a LakeAddress) openBucket(ctx context.Context, cfg Settings, create bool) (bucket.Bucket, error) {
-	if a.dir == "" {
+	if a.Dir == "" {
 		b, err := s3.Open(ctx, s3.Options{
-			Bucket: a.bucket, Prefix: a.prefix, Region: cfg.Text("s3_region"), Endpoint: cfg.Text("s3_endpoint_url"),
+			Bucket: a.Bucket, Prefix: a.Prefix, Region: cfg.Text("s3_region"), Endpoint: cfg.Text("s3_endpoint_url"),
 			RequestTimeout: cfg.requestTimeout(),
 		})
 		switch {
@@ -106,13 +104,13 @@ func (a LakeAddress) openBucket(ctx context.Context, cfg Settings, create bool) 
 		}
 		return b, nil
 	}
-	b, err := file.Open(a.dir, &file.Options{Create: create})
+	b, err := file.Open(a.Dir, &file.Options{Create: create})
 	switch {
 	case err == nil:
 		return b, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, onto.Errorf(onto.Uninitialized, "%s: there is no lake here", a).WithHint("make one").WithCommand("init")
-	case a.fileAt() == a.dir:
+	case a.fileAt() == a.Dir:
 		return nil, onto.Errorf(onto.Unsupported, "%s: this is a file, and a lake is a directory", a).
 			WithHint("name a directory, or a SQLite file with --db")
 	case a.fileAt() != "":
@@ -125,7 +123,7 @@ func (a LakeAddress) openBucket(ctx context.Context, cfg Settings, create bool) 
 // fileAt is the path of a file where the directory, or one above it, should be; ""
 // if there is none.
 func (a LakeAddress) fileAt() string {
-	for dir := a.dir; ; dir = filepath.Dir(dir) {
+	for dir := a.Dir; ; dir = filepath.Dir(dir) {
 		if info, err := os.Stat(dir); err == nil && !info.IsDir() {
 			return dir
 		} else if err == nil || dir == filepath.Dir(dir) {
@@ -141,30 +139,16 @@ func (l Location) misnamed(err error) error {
 		return err
 	}
 	return onto.Errorf(onto.Unsupported, "%s: this is the directory of a lake, not a SQLite file", l.Path).
-		WithHint("name it with --storage-uri %s", shell.Word(LakeAddress{dir: dir}.String()))
+		WithHint("name it with --storage-uri %s", shell.Word(lakeIn(dir).String()))
 }
 
 func (cfg Settings) requestTimeout() time.Duration { return cfg.Duration("s3_request_timeout_s") }
-
-// Failed names the lake in an error. An error without a code is the storage's.
-func (a LakeAddress) Failed(err error) error {
-	code := onto.CodeOf(err)
-	switch {
-	case errors.Is(err, context.Canceled):
-		return err
-	case code == "" && (errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS)):
-		code = onto.ReadOnly
-	case code == "":
-		code = onto.Unavailable
-	}
-	return onto.Errorf(code, "%s: %w", a, err)
-}
 
 // vacant fails if something else is where a lake would be made, or if that is
 // inside a lake.
 func (a LakeAddress) vacant(ctx context.Context, cfg Settings) error {
 	found, above := a.foreignFile, a.lakeAboveDirectory
-	if a.dir == "" {
+	if a.Dir == "" {
 		found, above = a.foreignObject, a.lakeAbovePrefix
 	}
 	if outer, err := above(ctx, cfg); err != nil || outer != (LakeAddress{}) {
@@ -200,7 +184,7 @@ func leftover(key string) bool {
 // without files do not count.
 func (a LakeAddress) foreignFile(ctx context.Context, _ Settings) (string, error) {
 	found := ""
-	err := fs.WalkDir(os.DirFS(a.dir), ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(a.Dir), ".", func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
@@ -224,10 +208,10 @@ func (a LakeAddress) foreignFile(ctx context.Context, _ Settings) (string, error
 // there is one.
 func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) LakeAddress {
 	has := func(folder string) bool {
-		_, err := os.Stat(filepath.Join(a.dir, filepath.FromSlash(path.Join(folder, protocol.HeadKey))))
+		_, err := os.Stat(filepath.Join(a.Dir, filepath.FromSlash(path.Join(folder, protocol.HeadKey))))
 		return err == nil
 	}
-	if a.dir == "" {
+	if a.Dir == "" {
 		b, err := a.openBucket(ctx, cfg, false)
 		if err != nil {
 			return LakeAddress{}
@@ -242,28 +226,24 @@ func (a LakeAddress) lakeAround(ctx context.Context, cfg Settings, name string) 
 		if !has(folder) {
 			continue
 		}
-		if a.dir != "" {
-			return LakeAddress{dir: filepath.Join(a.dir, filepath.FromSlash(folder))}
+		if a.Dir != "" {
+			return lakeIn(filepath.Join(a.Dir, filepath.FromSlash(folder)))
 		}
-		return LakeAddress{bucket: a.bucket, prefix: path.Join(a.prefix, folder)}
+		return lakeUnder(a.Bucket, path.Join(a.Prefix, folder))
 	}
 	return LakeAddress{}
-}
-
-// resolved is a directory without symbolic links, as far as it is there.
-func resolved(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
-		return cmp.Or(real, dir)
-	}
-	return filepath.Join(resolved(filepath.Dir(dir)), filepath.Base(dir))
 }
 
 // lakeAboveDirectory is the nearest lake in whose directory this one is, also if
 // a symbolic link leads there.
 func (a LakeAddress) lakeAboveDirectory(context.Context, Settings) (LakeAddress, error) {
-	for dir := filepath.Dir(resolved(a.dir)); ; dir = filepath.Dir(dir) {
+	real, err := backend.CanonicalPath(a.Dir)
+	if err != nil {
+		return LakeAddress{}, err
+	}
+	for dir := filepath.Dir(real); ; dir = filepath.Dir(dir) {
 		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(protocol.HeadKey))); err == nil {
-			return LakeAddress{dir: dir}, nil
+			return lakeIn(dir), nil
 		}
 		if dir == filepath.Dir(dir) {
 			return LakeAddress{}, nil
@@ -298,16 +278,16 @@ func (a LakeAddress) foreignObject(ctx context.Context, cfg Settings) (string, e
 // lakeAbovePrefix is the nearest lake under whose prefix this one is. Objects that the
 // credentials may not read are skipped.
 func (a LakeAddress) lakeAbovePrefix(ctx context.Context, cfg Settings) (LakeAddress, error) {
-	whole := LakeAddress{bucket: a.bucket}
+	whole := lakeUnder(a.Bucket, "")
 	b, err := whole.openBucket(ctx, cfg, false)
 	if err != nil {
 		return LakeAddress{}, err
 	}
 	defer b.Close()
-	for prefix := a.prefix; prefix != ""; {
+	for prefix := a.Prefix; prefix != ""; {
 		prefix = strings.TrimSuffix(path.Dir(prefix), ".")
 		if _, err := b.Get(ctx, path.Join(prefix, protocol.HeadKey), bucket.Range{Length: 1}, ""); err == nil {
-			return LakeAddress{bucket: a.bucket, prefix: prefix}, nil
+			return lakeUnder(a.Bucket, prefix), nil
 		}
 	}
 	return LakeAddress{}, ctx.Err()

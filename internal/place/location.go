@@ -81,7 +81,7 @@ func (l layer) location() (Location, bool, error) {
 // Same reports whether both are the same place.
 func (l Location) Same(other Location) bool {
 	if l.IsLake() || other.IsLake() {
-		return l.Lake == other.Lake || l.Lake.dir != "" && other.Lake.dir != "" && sameFile(l.Lake.dir, other.Lake.dir)
+		return l.Lake == other.Lake || l.Lake.Dir != "" && other.Lake.Dir != "" && sameFile(l.Lake.Dir, other.Lake.Dir)
 	}
 	a, errA := filepath.Abs(l.Path)
 	b, errB := filepath.Abs(other.Path)
@@ -183,8 +183,8 @@ func (l Location) Open(ctx context.Context, how Access, cfg Settings, by Opener)
 func (l Location) CheckFolder() error {
 	folder := filepath.Dir(l.Path)
 	switch {
-	case l.Lake.dir != "":
-		folder = filepath.Dir(l.Lake.dir)
+	case l.Lake.Dir != "":
+		folder = filepath.Dir(l.Lake.Dir)
 	case l.IsLake():
 		return nil
 	}

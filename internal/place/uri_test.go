@@ -15,13 +15,13 @@ func TestStorageURIs(t *testing.T) {
 		{"sqlite:///a.db", "a.db", Location{Path: "a.db"}},
 		{"sqlite:////var/a.db", "/var/a.db", Location{Path: "/var/a.db"}},
 		{"sqlite:///:memory:", ":memory:", Location{Path: ":memory:"}},
-		{"file:///var/lib/crm", "file:///var/lib/crm", Location{Lake: LakeAddress{dir: "/var/lib/crm"}}},
-		{"file:///var//lib/../crm/", "file:///var/crm", Location{Lake: LakeAddress{dir: "/var/crm"}}},
-		{"file:///with space & 100%", "file:///with space & 100%", Location{Lake: LakeAddress{dir: "/with space & 100%"}}},
-		{"file:///home/a@b/x", "file:///home/a@b/x", Location{Lake: LakeAddress{dir: "/home/a@b/x"}}},
-		{"s3://bucket", "s3://bucket", Location{Lake: LakeAddress{bucket: "bucket"}}},
-		{"s3://bucket/", "s3://bucket", Location{Lake: LakeAddress{bucket: "bucket"}}},
-		{"s3://my.bucket-1/crm/v2/", "s3://my.bucket-1/crm/v2", Location{Lake: LakeAddress{bucket: "my.bucket-1", prefix: "crm/v2"}}},
+		{"file:///var/lib/crm", "file:///var/lib/crm", Location{Lake: lakeIn("/var/lib/crm")}},
+		{"file:///var//lib/../crm/", "file:///var/crm", Location{Lake: lakeIn("/var/crm")}},
+		{"file:///with space & 100%", "file:///with space & 100%", Location{Lake: lakeIn("/with space & 100%")}},
+		{"file:///home/a@b/x", "file:///home/a@b/x", Location{Lake: lakeIn("/home/a@b/x")}},
+		{"s3://bucket", "s3://bucket", Location{Lake: lakeUnder("bucket", "")}},
+		{"s3://bucket/", "s3://bucket", Location{Lake: lakeUnder("bucket", "")}},
+		{"s3://my.bucket-1/crm/v2/", "s3://my.bucket-1/crm/v2", Location{Lake: lakeUnder("my.bucket-1", "crm/v2")}},
 	} {
 		got, err := ParseURI(c.uri)
 		if err != nil {
