@@ -53,7 +53,7 @@ func compatibleFields(older, newer []Field) bool {
 // declaration of it.
 func (f *Field) compatible(newer *Field) bool {
 	switch {
-	case f.Optional && !newer.Optional, !bytes.Equal(f.Default, newer.Default), !f.Type.Within(newer.Type), !f.EnumWithin(newer):
+	case f.Optional && !newer.Optional, !f.keepsDefault(newer), !f.Type.Within(newer.Type), !f.EnumWithin(newer):
 		return false
 	case newer.Type == Any, newer.open():
 		return true
@@ -65,6 +65,16 @@ func (f *Field) compatible(newer *Field) bool {
 		return compatibleFields(f.Fields, newer.Fields)
 	}
 	return false
+}
+
+// keepsDefault reports whether a newer declaration has the field's default, or both have none.
+// Inside the newer one there may be defaults of further fields.
+func (f *Field) keepsDefault(newer *Field) bool {
+	if f.Default == nil || newer.Default == nil || bytes.Equal(f.Default, newer.Default) {
+		return (f.Default == nil) == (newer.Default == nil)
+	}
+	fitted, err := newer.FitValue(f.Default)
+	return err == nil && bytes.Equal(fitted, newer.Default)
 }
 
 // open reports whether nothing is declared about what is inside, if anything can be.

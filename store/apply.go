@@ -81,21 +81,26 @@ func Migrate(ctx context.Context, b backend.Backend, m *Migration, o *ApplyOptio
 			return nil, onto.Errorf(onto.UpgraderMissing, "upgraders are missing: %s", strings.Join(missing, "; ")).
 				WithHint("give one for each step, in Migration.Upgraders or with --upgraders")
 		}
-		e := &evolving{head: plan.Head, token: plan.Token, writes: plan.writes, comment: plan.comment()}
-		if !plan.Empty() {
-			e.change = plan.evolution()
-		}
-		for _, t := range plan.Types {
-			if t.Rewrite {
-				e.total += t.Live
-			}
-		}
-		return e, nil
+		return plan.evolving(), nil
 	})
 	if plan == nil || err != nil {
 		return onto.Result{}, nil, err
 	}
 	return res, &plan.MigrationPlan, nil
+}
+
+// evolving is the plan ready to be applied.
+func (p *migrationPlan) evolving() *evolving {
+	e := &evolving{head: p.Head, token: p.Token, writes: p.writes, comment: p.comment()}
+	if !p.Empty() {
+		e.change = p.evolution()
+	}
+	for _, t := range p.Types {
+		if t.Rewrite {
+			e.total += t.Live
+		}
+	}
+	return e
 }
 
 // comment says what the migration does.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/shape"
 )
@@ -218,14 +217,4 @@ func foldSchemas(folds []*fold.Fold, stored []onto.SchemaVersion, schemas []onto
 		}
 	}
 	return append(wanted, fold.GuardSchema()), started, nil
-}
-
-// withFold adds to the schemas of a migration what stored states have beside the
-// program's fields.
-func withFold(types *catalog.Catalog, schemas []onto.Schema) {
-	for i := range schemas {
-		if t, ok := types.Present[schemas[i].TypeName()]; ok && fold.Keeps(&t.Schema) {
-			schemas[i] = fold.StateSchema(schemas[i])
-		}
-	}
 }

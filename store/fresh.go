@@ -52,14 +52,25 @@ func (s *Store) relearn(ctx context.Context) (*catalog.Catalog, error) {
 	s.learning.Lock()
 	defer s.learning.Unlock()
 	c := s.types.Load()
-	var turn int64
-	if s.watcher != nil {
-		if turn = s.watcher.TypesSeen(); turn == c.Turn.Load() {
-			return c, nil
-		}
-		s.head.Store(0) // a restore counts as well, and takes commits away
+	turn := s.turn()
+	if s.watcher != nil && turn == c.Turn.Load() {
+		return c, nil
 	}
 	return s.reread(ctx, c, turn)
+}
+
+// turn returns the count of type changes, as of which types that are read next are at least.
+// Where it has grown, no commit is known to exist: a restore counts as well, and takes
+// commits away.
+func (s *Store) turn() int64 {
+	if s.watcher == nil {
+		return 0
+	}
+	turn := s.watcher.TypesSeen()
+	if c := s.types.Load(); c != nil && c.Turn.Load() != turn {
+		s.head.Store(0)
+	}
+	return turn
 }
 
 // relearnAll is relearn also where no read has noticed that types have changed: types that

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
+	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/lineage"
 	"github.com/ontologia/onto/store/internal/shape"
 )
@@ -113,9 +114,10 @@ func PlanMigration(ctx context.Context, b backend.Backend, m *Migration) (*Migra
 // migrationPlan is a plan with what is needed to apply it.
 type migrationPlan struct {
 	MigrationPlan
-	s      *Store
-	stored []onto.SchemaVersion
-	learn  []backend.TypeUpgrader
+	s       *Store
+	joining bool // of types that join: new ones may be much like others
+	stored  []onto.SchemaVersion
+	learn   []backend.TypeUpgrader
 }
 
 // planMigration finds out what a migration does to each type.
@@ -132,24 +134,54 @@ func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan,
 	if p.stored, p.Head, err = standing(ctx, s); err != nil {
 		return nil, err
 	}
-	withFold(s.catalog(), schemas)
+	for i := range schemas {
+		schemas[i] = p.wanted(m.Types[i], schemas[i], given)
+	}
+	return p, p.make(ctx, schemas, given)
+}
+
+// wanted returns the schema of a type as the store is to have it: as the type would join, if
+// it could, and no upgrader says how it begins.
+func (p *migrationPlan) wanted(t onto.Type, g onto.Schema, given upgraders) onto.Schema {
+	present := p.s.catalog().Present[g.TypeName()]
+	if present == nil {
+		return g
+	}
+	_, upgraded := given[upgraderName{g.Name, present.Version + 1}]
+	_, renamed := given[upgraderName{g.Name, 0}]
+	if !upgraded && !renamed {
+		joined, _ := asStored(t, g, &present.Schema)
+		d := onto.DiffSchemas(present.Schema, joined)
+		joins := onto.Compatible(present.Schema, joined) && leftBehind(p.stored, t, d) == nil
+		if t.Binding() != nil && (joins || typelist.Serves(p.stored, joined)) {
+			return joined
+		}
+	}
+	if fold.Keeps(&present.Schema) {
+		g = fold.StateSchema(g)
+	}
+	return g
+}
+
+// make plans the migration to the given schemas.
+func (p *migrationPlan) make(ctx context.Context, schemas []onto.Schema, given upgraders) error {
 	if err := p.check(schemas, given); err != nil {
-		return nil, err
+		return err
 	}
 	for i := range schemas {
 		t, err := p.planType(ctx, &schemas[i], given)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if t != nil {
 			p.Types = append(p.Types, *t)
 		}
 	}
 	if err := p.checkUsed(given, schemas); err != nil {
-		return nil, err
+		return err
 	}
 	p.Token = p.token()
-	return p, nil
+	return nil
 }
 
 // standing reads the stored types and the head, which belong together. The store knows

@@ -43,7 +43,7 @@ func (p *migrationPlan) check(schemas []onto.Schema, given upgraders) error {
 		var err error
 		if ok {
 			err = checkIdentityKept(&old.Schema, g, renamed)
-		} else {
+		} else if !p.joining {
 			err = p.checkNew(g, schemas, renamed)
 		}
 		if err != nil {

@@ -72,7 +72,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
-	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/foldkeep"
@@ -120,7 +119,8 @@ type Store struct {
 	types    atomic.Pointer[catalog.Catalog] // what is known of the types
 	watcher  backend.TypeWatcher             // tells when they have changed; nil if the backend cannot
 	learning sync.Mutex                      // held while a catalog is made
-	program  catalog.Program                 // what the caller knows of the types
+	program  catalog.Program                 // what the caller knows of the types; guarded by learning
+	joining  sync.Mutex                      // held while types join
 
 	updates queue.Queues // of things that Update is at work on
 	folds   foldkeep.Keeper
@@ -128,11 +128,23 @@ type Store struct {
 }
 
 // Open opens the store that a backend keeps. The given types are registered if they are
-// new; if one is stored differently, Open fails with SchemaOutdated. Marking other
-// fields for index or search is no difference: indexes are made or removed, which takes
-// a while if there is much data. Types that are stored but not given can be used by
-// name; those that another program registers later are known after the next Open. The
-// store owns the backend from then on, also when Open fails.
+// new. If the Go struct of one has every field that is stored, and more, or is changed
+// compatibly otherwise (see onto.Compatible), the type gets a new version: a new field that
+// is required begins as the zero value of its Go type, which becomes its default, at every
+// depth (see onto.Type.Joining). What is stored is carried over in one commit, as by
+// [Migrate]; other writers wait for it. Programs with the older struct go on, and one with
+// the newer struct opens the store again without a further change.
+//
+// If a type is stored differently otherwise, Open fails with SchemaOutdated, and no type is
+// changed: a field is gone or has another type, a new field has no zero value that it may
+// have, or it was dropped by a migration before. So it does if a type without a Go struct
+// differs, unless what is stored serves it; [Migrate] changes these. [PlanTypes] says what
+// would change.
+//
+// Marking other fields for index or search is no difference: indexes are made or removed,
+// which takes a while if there is much data. Types that are stored but not given can be used
+// by name; those that another program registers later are known after the next Open or
+// [Store.Register]. The store owns the backend from then on, also when Open fails.
 func Open(ctx context.Context, b backend.Backend, types ...onto.Type) (*Store, error) {
 	return OpenWith(ctx, b, nil, types...)
 }
@@ -208,58 +220,6 @@ func runtimeName() string {
 	return fmt.Sprintf("%s-%d-%s", host, os.Getpid(), rand.Text()[:6])
 }
 
-// load learns the stored types and registers the given ones.
-func (s *Store) load(ctx context.Context, types []onto.Type) error {
-	folds, types, err := foldsOf(s.opts.Folds, types)
-	if err != nil {
-		return err
-	}
-	schemas, err := schemasOf(types)
-	if err != nil {
-		return err
-	}
-	stored, err := s.b.Schemas(ctx)
-	if err != nil {
-		return err
-	}
-	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
-		return err
-	}
-	wanted, started, err := foldSchemas(folds, typelist.Newest(stored), schemas)
-	if err != nil {
-		return err
-	}
-	if len(wanted) > 0 {
-		if _, err := s.b.Register(ctx, s.opts.registration(wanted)); err != nil {
-			return err
-		}
-		if stored, err = s.b.Schemas(ctx); err != nil {
-			return err
-		}
-	}
-	given, err := newUpgraders(s.opts.Upgraders)
-	if err != nil {
-		return err
-	}
-	var turn int64
-	if s.watcher, _ = backend.As[backend.TypeWatcher](s.b); s.watcher != nil {
-		turn = s.watcher.TypesSeen()
-	}
-	if s.program, err = catalog.NewProgram(types, schemas, given.function); err != nil {
-		return err
-	}
-	c := s.learn(stored)
-	c.Turn.Store(turn)
-	s.types.Store(c)
-	if len(folds) == 0 {
-		return nil
-	}
-	if err := s.folds.Give(folds); err != nil {
-		return err
-	}
-	return s.folds.Register(ctx, started)
-}
-
 // learn makes a catalog of the stored types for the program.
 func (s *Store) learn(stored []onto.SchemaVersion) *catalog.Catalog {
 	c := catalog.New(stored, s.program.Upgraders)
@@ -269,31 +229,6 @@ func (s *Store) learn(stored []onto.SchemaVersion) *catalog.Catalog {
 
 // catalog is what is known of the types.
 func (s *Store) catalog() *catalog.Catalog { return s.types.Load() }
-
-// TypePlan is what opening a store with types would change.
-type TypePlan struct {
-	New     []onto.Schema // types that are not stored yet
-	Retuned []onto.Schema // types of which fields are marked otherwise for index or search
-}
-
-// PlanTypes returns what opening the store that a backend keeps with these types
-// would change, and changes nothing. It fails with SchemaOutdated if one is
-// stored differently.
-func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (TypePlan, error) {
-	schemas, err := schemasOf(types)
-	if err != nil {
-		return TypePlan{}, err
-	}
-	stored, err := b.Schemas(ctx)
-	if err != nil {
-		return TypePlan{}, err
-	}
-	if err := checkEndpoints(typelist.Newest(stored), schemas); err != nil {
-		return TypePlan{}, err
-	}
-	missing, err := typelist.Missing(stored, schemas)
-	return TypePlan{missing, typelist.Retuned(stored, schemas)}, err
-}
 
 // schemasOf returns the schemas of types, each once.
 func schemasOf(types []onto.Type) ([]onto.Schema, error) {

@@ -83,6 +83,19 @@ func Serves(all []onto.SchemaVersion, given onto.Schema) bool {
 	return true
 }
 
+// Left returns the versions of a type, as long as it has existed, that the newest one does
+// not continue.
+func Left(all []onto.SchemaVersion, t onto.TypeName) []onto.SchemaVersion {
+	var left []onto.SchemaVersion
+	last := LastOf(all, t)
+	for i := last; i >= 0 && all[i].Schema.TypeName() == t && (i == last || all[i].End == nil); i-- {
+		if !Continues(all, t, all[i].Version) {
+			left = append(left, all[i])
+		}
+	}
+	return left
+}
+
 // Missing returns which of the given schemas are not stored yet. It fails with
 // SchemaOutdated if one is stored differently and the stored one does not serve it;
 // other flags are no difference, see [Retuned]. All is what Schemas returns.

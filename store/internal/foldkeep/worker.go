@@ -27,6 +27,11 @@ func (k *Keeper) Start(ctx context.Context) error {
 	w.mu.Lock()
 	w.ctx, w.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	w.mu.Unlock()
+	return k.Wake(ctx)
+}
+
+// Wake has the folds looked at in the background that are behind.
+func (k *Keeper) Wake(ctx context.Context) error {
 	if k.Types().Present[onto.TypeName{Kind: onto.KindEntity, Name: fold.Guards}] == nil {
 		return nil // the store has no folds yet
 	}
