@@ -34,6 +34,7 @@ type Draft struct {
 	last   *intents // newest first, shared between drafts, never changed
 	emit   *emitted // likewise
 	expect *expectation
+	given  *expectation
 }
 
 // Intent is one thing a draft wants to be true.
@@ -179,6 +180,22 @@ func (d Draft) ExpectVersion(id Identity, commit int64) Draft {
 	return d
 }
 
+// Given says that the draft was computed from the present version of the identity, which
+// this commit made; 0 means that the identity did not exist. The draft fails with Stale if
+// that has changed. Unlike an expectation it is no part of what the draft asks for: a
+// repetition with the same idempotency key may be computed from another version.
+func (d Draft) Given(id Identity, commit int64) Draft {
+	d.given = &expectation{Expectation{Identity: id, Commit: commit}, d.given}
+	return d
+}
+
+// GivenHead is [Draft.Given] for a draft that was computed from the whole store: it fails
+// with Stale unless the head is this commit. 0 means an empty store.
+func (d Draft) GivenHead(commit int64) Draft {
+	d.given = &expectation{Expectation{Head: true, Commit: commit}, d.given}
+	return d
+}
+
 // Intents yields the intents in the order they were added.
 func (d Draft) Intents() iter.Seq[Intent] {
 	return func(yield func(Intent) bool) {
@@ -197,9 +214,14 @@ func (d Draft) Intents() iter.Seq[Intent] {
 }
 
 // Expectations returns the expectations in the order they were added.
-func (d Draft) Expectations() []Expectation {
+func (d Draft) Expectations() []Expectation { return d.expect.list() }
+
+// Fences returns what Given and GivenHead have added, in that order.
+func (d Draft) Fences() []Expectation { return d.given.list() }
+
+func (e *expectation) list() []Expectation {
 	var list []Expectation
-	for e := d.expect; e != nil; e = e.before {
+	for ; e != nil; e = e.before {
 		list = append(list, e.Expectation)
 	}
 	slices.Reverse(list)
@@ -217,7 +239,7 @@ func (d Draft) Check() error {
 	if err := d.checkBus(); err != nil {
 		return err
 	}
-	for _, e := range d.Expectations() {
+	for _, e := range slices.Concat(d.Expectations(), d.Fences()) {
 		if e.Commit < 0 {
 			return Errorf(Invalid, "expected commit %d is negative", e.Commit)
 		}

@@ -21,8 +21,8 @@ const (
 	HeadMismatch Code = "head_mismatch"
 	// VersionMismatch: an identity is not at the version the caller expected.
 	VersionMismatch Code = "version_mismatch"
-	// Stale: what the draft was computed from has changed since. The store computes such
-	// drafts again by itself; who sees it has lost too often.
+	// Stale: what the draft was computed from has changed since: compute it again. The
+	// store does so by itself for what it has computed; who sees it there has lost too often.
 	Stale Code = "stale"
 	// IdempotencyConflict: the idempotency key was used for another draft.
 	IdempotencyConflict Code = "idempotency_conflict"
@@ -93,6 +93,10 @@ type Error struct {
 	// Differences is set with SchemaOutdated: for each type, how it is in the program
 	// compared with how it is stored. What is Added only the program has.
 	Differences []Difference
+
+	// Expectation is set with HeadMismatch, VersionMismatch and Stale: the first expectation
+	// of the draft, or fence of it, that does not hold.
+	Expectation *Expectation
 }
 
 // Error returns the message and its cause.

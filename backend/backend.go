@@ -43,8 +43,9 @@ type Backend interface {
 	// with LeaseExpired; an ack whose claim is not held, see [Bus], fails with
 	// LeaseExpired; a position that is not at Advance.From fails with Conflict; a cause
 	// that is no commit up to the head fails with NotFound;
-	// expectations fail with HeadMismatch or VersionMismatch, and those of Fence with
-	// Stale; a write whose SchemaVersion is neither the type's newest
+	// expectations fail with HeadMismatch, whose are looked at first, or VersionMismatch, and
+	// those of Fence, in their order, with Stale: the error has the first one that does not
+	// hold as its Expectation; a write whose SchemaVersion is neither the type's newest
 	// nor one that the newest continues, see package typelist, fails with
 	// SchemaOutdated; a write that does not know all fields of the newest is
 	// merged: the fields that it does not know are those of the identity's newest

@@ -119,7 +119,7 @@ func plain(d onto.Draft) bool {
 	for range d.Intents() {
 		return false
 	}
-	return len(d.Emitted()) == 0 && len(d.Acks) == 0 && len(d.Expectations()) == 0 && d.Lease == nil && d.Advance == nil && d.IdempotencyKey == ""
+	return len(d.Emitted()) == 0 && len(d.Acks) == 0 && len(d.Expectations()) == 0 && len(d.Fences()) == 0 && d.Lease == nil && d.Advance == nil && d.IdempotencyKey == ""
 }
 
 // unknownTries is how often a commit with an unknown outcome is repeated, which is safe:

@@ -42,7 +42,8 @@
 // An error or a panic is a failure: the event is handled again after a pause that doubles,
 // and is a dead letter when the handler has failed, or was started, as often as
 // [Handler.Attempts] says. [Reject] gives an event up at once, [Snooze] puts it off and
-// counts nothing. A payload that does not decode into the struct, and a chain of events
+// counts nothing. A handler whose draft or error is Stale, see [onto.Draft.Given], has not
+// failed: the event is handled again after a short pause, and only the start counts. A payload that does not decode into the struct, and a chain of events
 // that is too long, make a dead letter at once. A commit that fails because the store is
 // locked, full or unavailable costs no attempt: the event is handled again when the store
 // recovers.

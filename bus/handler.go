@@ -131,7 +131,8 @@ type Claim[T any] struct {
 	Payload    T // what the event says
 
 	// Draft is the commit that is made if the handler returns nil, with the ack in it. The
-	// handler may change its header and add expectations.
+	// handler may change its header, add expectations, and say what it was computed from, see
+	// [onto.Draft.Given]: if that has changed the event is handled again, which is no failure.
 	Draft onto.Draft
 }
 

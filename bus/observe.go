@@ -20,6 +20,7 @@ const (
 	Buried    Happening = "buried"    // the event is a dead letter
 	Snoozed   Happening = "snoozed"   // the handler has put the event off for Delay
 	Returned  Happening = "returned"  // the event is handled again after Delay, and nothing was counted
+	Outdated  Happening = "outdated"  // what the handler read has changed: the event is handled again after Delay, and only the start was counted
 	Lost      Happening = "lost"      // the claim was lost: what the handler wanted to commit was refused
 	Overdue   Happening = "overdue"   // the handler has not returned at its timeout: its claim is not renewed
 	Abandoned Happening = "abandoned" // the handler has not returned at the end of Run
@@ -46,7 +47,7 @@ type Observation struct {
 	Duration time.Duration // how long the handler took, with its commit
 	Delay    time.Duration // until the next attempt; how far Behind
 	Count    int64         // Cleaned: events
-	Err      error         // Failed, Buried, Returned, Lost, Troubled, Differs
+	Err      error         // Failed, Buried, Returned, Outdated, Lost, Troubled, Differs
 }
 
 // observe tells of one thing.

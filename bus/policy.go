@@ -104,6 +104,16 @@ func (p *policy) failed(c onto.Claim, err error) ending {
 	return ending{what: Failed, do: backend.Release, claim: c, delay: p.backoff(c.Attempts), err: err}
 }
 
+// outdated ends an attempt that was computed from what has changed since: it did not fail,
+// and is repeated. Its start counts, so that it does not go on for ever.
+func (p *policy) outdated(c onto.Claim, err error) ending {
+	c = started(c)
+	if p.spent(c) {
+		return ending{what: Buried, do: backend.Bury, claim: c, err: err}
+	}
+	return ending{what: Outdated, do: backend.Return, claim: c, delay: p.backoff(c.Deliveries - 1), err: err}
+}
+
 // rejected gives an event up after an attempt.
 func (p *policy) rejected(c onto.Claim, err error) ending {
 	c = started(c)
@@ -137,6 +147,8 @@ func (p *policy) handled(c onto.Claim, err error) ending {
 		return e
 	case errors.As(err, &r), errors.Is(err, onto.EventLoopLimit):
 		return p.rejected(c, err)
+	case onto.CodeOf(err) == onto.Stale:
+		return p.outdated(c, err)
 	}
 	return p.failed(c, err)
 }
@@ -155,6 +167,8 @@ func (p *policy) committed(c onto.Claim, err error, leased bool) ending {
 		return lost(c, err)
 	case code == onto.EventLoopLimit:
 		return p.rejected(c, err)
+	case code == onto.Stale:
+		return p.outdated(c, err)
 	}
 	return p.failed(c, err)
 }

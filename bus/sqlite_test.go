@@ -73,6 +73,8 @@ func stories() map[string]func(*testing.T) {
 		"TestSnoozeForNoTime":                               TestSnoozeForNoTime,
 		"TestSuspectsExcludeEachOther":                      TestSuspectsExcludeEachOther,
 		"TestSuspectsOfOneHandlerDoNotHoldUpAnother":        TestSuspectsOfOneHandlerDoNotHoldUpAnother,
+		"TestStaleHandlers":                                 TestStaleHandlers,
+		"TestStaleWithoutWrites":                            TestStaleWithoutWrites,
 		"TestTheBusFailsForAWhile":                          TestTheBusFailsForAWhile,
 		"TestTheDrainEnds":                                  TestTheDrainEnds,
 		"TestTheMachineSleeps":                              TestTheMachineSleeps,

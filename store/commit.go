@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -62,7 +63,8 @@ func (s *Store) header(ctx context.Context, d onto.Draft) (*backend.Draft, error
 	if err := s.checkLease(ctx, d.Lease); err != nil {
 		return nil, err
 	}
-	for _, e := range d.Expectations() {
+	expect, fence := d.Expectations(), d.Fences()
+	for _, e := range slices.Concat(expect, fence) {
 		if e.Head {
 			continue
 		}
@@ -79,7 +81,7 @@ func (s *Store) header(ctx context.Context, d onto.Draft) (*backend.Draft, error
 			Runtime: s.opts.Runtime, Actor: d.Actor, Causation: d.Causation, Correlation: d.Correlation,
 			Signature: d.Signature, Comment: d.Comment, IdempotencyKey: d.IdempotencyKey,
 		},
-		Expect: d.Expectations(), Lease: d.Lease, Acks: d.Acks, Advance: d.Advance,
+		Expect: expect, Fence: fence, Lease: d.Lease, Acks: d.Acks, Advance: d.Advance,
 	}
 	rules := emission.Rules{Namespace: s.opts.Namespace, MaxDepth: s.opts.MaxChainDepth}
 	var err error

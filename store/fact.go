@@ -24,7 +24,7 @@ func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *
 	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
 	for tries := 1; ; tries++ {
 		res, err := s.tryFacts(ctx, types, draft, tries > 1)
-		if onto.CodeOf(err) != onto.Stale || tries == foldkeep.MaxTries {
+		if !refusal.Outdated(err, draft.Fence) || tries == foldkeep.MaxTries {
 			return res, err
 		}
 		if err := pause.Pause(ctx, nil); err != nil {
@@ -39,7 +39,7 @@ func (s *Store) commitFacts(ctx context.Context, types *catalog.Catalog, draft *
 func (s *Store) tryFacts(ctx context.Context, types *catalog.Catalog, draft *backend.Draft, again bool) (onto.Result, error) {
 	computed, err := s.folds.Compute(ctx, types, draft, again)
 	if err != nil {
-		if res, earlier := s.first(ctx, types, draft); onto.CodeOf(earlier) != onto.Stale {
+		if res, decided, earlier := s.first(ctx, types, draft); decided {
 			return res, earlier
 		}
 		return onto.Result{}, err

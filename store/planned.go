@@ -12,6 +12,7 @@ import (
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/decide"
 	"github.com/ontologia/onto/internal/lease"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/foldkeep"
@@ -39,8 +40,8 @@ type CommitPlan struct {
 // Condition is a condition under which a draft is committed, and whether it is met.
 type Condition struct {
 	Name     ConditionName
-	Identity onto.Identity // of ExpectedVersion
-	Commit   int64         // the cause, or the commit that is expected
+	Identity onto.Identity // of ExpectedVersion and GivenVersion
+	Commit   int64         // the cause, or the commit that is expected or given
 	Text     string        // the idempotency key, or the name of the lease
 	Err      error         // nil if it is met; otherwise why not, as the commit would say
 }
@@ -55,6 +56,8 @@ const (
 	ExistingCause   ConditionName = "cause"
 	ExpectedHead    ConditionName = "head"
 	ExpectedVersion ConditionName = "version"
+	GivenHead       ConditionName = "given_head"
+	GivenVersion    ConditionName = "given_version"
 )
 
 // String says what must be so.
@@ -66,7 +69,7 @@ func (c Condition) String() string {
 		return fmt.Sprintf("the lease %s is held", c.Text)
 	case ExistingCause:
 		return fmt.Sprintf("the cause, commit %d, exists", c.Commit)
-	case ExpectedHead:
+	case ExpectedHead, GivenHead:
 		return fmt.Sprintf("the head is %d", c.Commit)
 	}
 	if c.Commit == 0 {
@@ -93,7 +96,8 @@ func (s *Store) PlanCommit(ctx context.Context, d onto.Draft) (CommitPlan, error
 	}
 	for tries := 1; ; tries++ {
 		plan, err := s.tryPlan(ctx, types, draft, tries > 1)
-		if onto.CodeOf(err) != onto.Stale && onto.CodeOf(plan.Err) != onto.Stale || tries == foldkeep.MaxTries {
+		again := refusal.Outdated(err, draft.Fence) || refusal.Outdated(plan.Err, draft.Fence)
+		if !again || tries == foldkeep.MaxTries {
 			return plan, err
 		}
 	}
@@ -119,7 +123,7 @@ func (s *Store) tryPlan(ctx context.Context, types *catalog.Catalog, draft *back
 			whole, forget = &computed.Draft, computed.Forget
 		}
 	}
-	p, err := s.judge(ctx, whole)
+	p, err := s.judge(ctx, whole, len(draft.Fence))
 	if err != nil {
 		return CommitPlan{}, err
 	}
@@ -147,10 +151,12 @@ type judging struct {
 	plan   CommitPlan
 	round  *decide.Round
 	barred error // why the lease of the draft, or that of another holder, keeps it from writing
+	given  int   // how many of the draft's fences are the caller's, which come first
 }
 
-// judge looks up what a draft names, as of one commit, and judges its conditions.
-func (s *Store) judge(ctx context.Context, d *backend.Draft) (*judging, error) {
+// judge looks up what a draft names, as of one commit, and judges its conditions. The
+// first of its fences, so many as given, are the caller's.
+func (s *Store) judge(ctx context.Context, d *backend.Draft, given int) (*judging, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
 		return nil, err
@@ -160,7 +166,7 @@ func (s *Store) judge(ctx context.Context, d *backend.Draft) (*judging, error) {
 		return nil, err
 	}
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	p := &judging{plan: CommitPlan{Head: head.ID}}
+	p := &judging{plan: CommitPlan{Head: head.ID}, given: given}
 	p.round = decide.NewRound(decide.Base{Head: head.ID, Time: head.Time, Now: now, Types: decide.NewCatalog(stored)})
 	if err := s.lookUpNamed(ctx, d, head.ID, p.round.Newest); err != nil {
 		return nil, err
@@ -290,6 +296,13 @@ func (p *judging) conditions(d *backend.Draft, leaseName string) {
 			add(Condition{Name: name, Identity: e.Identity, Commit: e.Commit}, &backend.Draft{Expect: []onto.Expectation{e}}, nil)
 		}
 	}
+	for _, e := range d.Fence[:p.given] {
+		name := GivenVersion
+		if e.Head {
+			name = GivenHead
+		}
+		add(Condition{Name: name, Identity: e.Identity, Commit: e.Commit}, &backend.Draft{Fence: []onto.Expectation{e}}, nil)
+	}
 }
 
 // unmet is why the first condition that is not met is not; nil if all are.
@@ -320,7 +333,7 @@ func (p *judging) changes(d *backend.Draft) {
 			return
 		}
 		only := *d
-		only.IdempotencyKey, only.Causation, only.Expect = "", 0, nil
+		only.IdempotencyKey, only.Causation, only.Expect, only.Fence = "", 0, nil, d.Fence[p.given:]
 		if _, err := p.round.Append(&only, nil); err != nil {
 			return
 		}
@@ -351,7 +364,7 @@ func (s *Store) PlanStream(ctx context.Context, d onto.Draft, things iter.Seq2[a
 	}
 	defer filled.Close()
 	draft.Digest = filled.Digest()
-	p, err := s.judge(ctx, draft)
+	p, err := s.judge(ctx, draft, len(draft.Fence))
 	if err != nil {
 		return CommitPlan{}, err
 	}

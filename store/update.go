@@ -2,12 +2,15 @@ package store
 
 import (
 	"context"
+	"errors"
 	"reflect"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/foldkeep"
 	"github.com/ontologia/onto/store/internal/shape"
@@ -48,7 +51,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		return onto.Result{}, err
 	}
 	if d.IdempotencyKey != "" {
-		if res, used, err := s.repeated(ctx, d, id); used || err != nil {
+		if res, used, err := s.repeated(ctx, d, updated(id)); used || err != nil {
 			return res, err
 		}
 	}
@@ -69,16 +72,25 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		}
 		res, err := s.replace(ctx, d, &found, before, reflect.ValueOf(&value).Elem())
 		switch {
-		case onto.CodeOf(err) != onto.Stale:
+		case !refusal.Outdated(err, d.Fences()):
 			return res, err
 		case tries == MaxUpdates:
-			return res, onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", id, tries, err).
+			return res, beaten(id.String(), tries, err).
 				WithHint("update it from fewer places at a time, or spread its value over several things")
 		}
 		if err := pause.Pause(ctx, nil); err != nil {
 			return onto.Result{}, err
 		}
 	}
+}
+
+// beaten is the error for what was stale in each of its tries.
+func beaten(what string, tries int, err error) *onto.Error {
+	lost := onto.Errorf(onto.VersionMismatch, "%s: other writers were first in all of %d tries: %w", what, tries, err)
+	if e := (*onto.Error)(nil); errors.As(err, &e) {
+		lost.Expectation = e.Expectation
+	}
+	return lost
 }
 
 // written is the write of a struct as it was read, if the program may not know all fields of
@@ -117,12 +129,12 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 		shape.OnlyChanged(&w, before.Fields)
 	}
 	if draft.IdempotencyKey != "" {
-		draft.Digest = updateDigest(draft, w.Identity)
+		draft.Digest = markedDigest(draft, updated(w.Identity))
 	}
 	if draft.Writes, err = backend.SortWrites(append(draft.Writes, w)); err != nil {
 		return onto.Result{}, err
 	}
-	draft.Fence = []onto.Expectation{{Identity: found.Identity, Commit: found.Commit}}
+	draft.Fence = append(draft.Fence, onto.Expectation{Identity: found.Identity, Commit: found.Commit})
 	if foldkeep.HasFacts(draft) {
 		return s.tryFacts(ctx, types, draft, true)
 	}
@@ -130,20 +142,23 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	return s.finish(ctx, types, res, err)
 }
 
-// updateDigest stands for an update: what the caller asked for is not the value, which
-// depends on what was there.
-func updateDigest(d *backend.Draft, id onto.Identity) string {
+// updated is the mark of an update in a digest.
+func updated(id onto.Identity) *backend.Write { return &backend.Write{Identity: id, Op: "update"} }
+
+// markedDigest stands for a draft and for what a function makes of what is there, for which
+// there is a mark: what the function writes is not what the caller asked for.
+func markedDigest(d *backend.Draft, mark *backend.Write) string {
 	h := backend.NewDigest(d)
 	for i := range d.Writes {
 		h.Add(&d.Writes[i])
 	}
-	h.Add(&backend.Write{Identity: id, Op: "update"})
+	h.Add(mark)
 	return h.Sum()
 }
 
-// repeated returns the first result of an update whose idempotency key has been used,
-// and whether it has.
-func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (onto.Result, bool, error) {
+// repeated returns the first result of a draft, with what a function made for it, whose
+// idempotency key has been used, and whether it has.
+func (s *Store) repeated(ctx context.Context, d onto.Draft, mark *backend.Write) (onto.Result, bool, error) {
 	if used, err := s.used(ctx, d.IdempotencyKey); err != nil || !used {
 		return onto.Result{}, false, err
 	}
@@ -152,8 +167,8 @@ func (s *Store) repeated(ctx context.Context, d onto.Draft, id onto.Identity) (o
 	if err != nil {
 		return onto.Result{}, false, err
 	}
-	draft.Digest = updateDigest(draft, id)
-	res, err := s.first(ctx, types, draft)
+	draft.Digest = markedDigest(draft, mark)
+	res, _, err := s.first(ctx, types, draft)
 	return res, true, err
 }
 
@@ -169,11 +184,16 @@ func (s *Store) used(ctx context.Context, key string) (bool, error) {
 }
 
 // first returns the result of the commit that has used the key of a draft, or why the
-// draft is refused whatever it writes: Stale if there is no reason.
-func (s *Store) first(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (onto.Result, error) {
+// draft is refused whatever it writes; decided is false, and the error Stale, if there is
+// no reason.
+func (s *Store) first(ctx context.Context, types *catalog.Catalog, draft *backend.Draft) (res onto.Result, decided bool, err error) {
+	never := onto.Expectation{Head: true, Commit: -1}
 	only := *draft
 	only.Writes = nil
-	only.Fence = []onto.Expectation{{Head: true, Commit: -1}} // never so, and looked at last
-	res, err := s.b.Append(ctx, &only)
-	return s.finish(ctx, types, res, err)
+	only.Fence = append(slices.Clip(draft.Fence), never) // it is looked at last
+	res, err = s.b.Append(ctx, &only)
+	e := (*onto.Error)(nil)
+	undecided := errors.As(err, &e) && e.Code == onto.Stale && (e.Expectation == nil || *e.Expectation == never)
+	res, err = s.finish(ctx, types, res, err)
+	return res, !undecided, err
 }

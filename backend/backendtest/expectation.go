@@ -1,6 +1,7 @@
 package backendtest
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/ontologia/onto"
@@ -16,6 +17,7 @@ func expectationStories() []tale {
 		{"expectations come before stamps", expectationsBeforeStamps},
 		{"a cause is a commit", causes},
 		{"a fence is an expectation that is no part of the draft", fence},
+		{"the error tells which expectation failed", failedExpectation},
 	}
 }
 
@@ -145,4 +147,30 @@ func fence(s *story) {
 	first := s.do(fenced(2, headIs(1), isAt(ada, 1))).Commit
 	s.repeats(fenced(2, headIs(7)), first)
 	s.repeats(fenced(2), first)
+}
+
+// failedExpectation: expectations of the head are looked at first, fences in their order.
+func failedExpectation(s *story) {
+	ada, bob := person("ada"), person("bob")
+	s.commit(put(ada, 1))
+	both := func(d *backend.Draft, code onto.Code, want onto.Expectation) {
+		s.Helper()
+		_, single := s.Append(s.ctx, d)
+		streamed := *d
+		streamed.Writes = nil
+		_, stream := s.AppendStream(s.ctx, &streamed, sequence(d.Writes, nil))
+		for what, err := range map[string]error{"append": single, "append a stream": stream} {
+			s.wantCode(what, err, code)
+			if e := (*onto.Error)(nil); !errors.As(err, &e) || e.Expectation == nil || *e.Expectation != want {
+				s.Errorf("%s: the error %v does not have the expectation %+v that failed", what, err, want)
+			}
+		}
+	}
+	write := put(ada, 2)
+	both(expecting([]onto.Expectation{headIs(0)}, write), onto.HeadMismatch, headIs(0))
+	both(expecting([]onto.Expectation{isAt(ada, 1), isAt(bob, 1), isAt(ada, 0)}, write), onto.VersionMismatch, isAt(bob, 1))
+	both(expecting([]onto.Expectation{isAt(bob, 1), headIs(1), headIs(7)}, write), onto.HeadMismatch, headIs(7))
+	both(fenced(draft(write), headIs(1), headIs(0), isAt(ada, 0)), onto.Stale, headIs(0))
+	both(fenced(draft(write), isAt(ada, 1), isAt(ada, 0), headIs(0)), onto.Stale, isAt(ada, 0))
+	both(fenced(expecting([]onto.Expectation{isAt(ada, 7)}, write), isAt(ada, 0)), onto.VersionMismatch, isAt(ada, 7))
 }

@@ -39,6 +39,10 @@ func factMutants() []mutant {
 			around(func(b backend.Backend) unfenced { return unfenced{b} })},
 		{"a stale draft is told as an expectation", "stories/a_fence_is_judged_after_expectations_and_before_stamps histories",
 			around(func(b backend.Backend) expectant { return expectant{b} })},
+		{"the head is looked at before other fences", "stories/the_error_tells_which_expectation_failed",
+			around(func(b backend.Backend) headFirst { return headFirst{b} })},
+		{"an error does not tell which expectation failed", "stories/the_error_tells_which_expectation_failed",
+			around(func(b backend.Backend) silent { return silent{b} })},
 		{"facts come after relations", "stories/a_draft_of_all_types histories",
 			around(func(b backend.Backend) factsLast { return factsLast{b} })},
 		{"facts have no subjects", "stories/filters_on_subjects_as_of_each_commit stories/aggregates_over_subjects histories corpus",
@@ -137,6 +141,35 @@ func (b expectant) Append(ctx context.Context, d *backend.Draft) (result, error)
 	r, err := b.Backend.Append(ctx, d)
 	if errors.Is(err, onto.Stale) {
 		return r, onto.Errorf(onto.VersionMismatch, "stale")
+	}
+	return r, err
+}
+
+// headFirst judges fences in the order of expectations.
+type headFirst struct{ backend.Backend }
+
+func (b headFirst) Append(ctx context.Context, d *backend.Draft) (result, error) {
+	c := *d
+	c.Fence = slices.Clone(d.Fence)
+	slices.SortStableFunc(c.Fence, func(a, b onto.Expectation) int {
+		switch {
+		case a.Head == b.Head:
+			return 0
+		case a.Head:
+			return -1
+		}
+		return 1
+	})
+	return b.Backend.Append(ctx, &c)
+}
+
+// silent leaves out which expectation failed.
+type silent struct{ backend.Backend }
+
+func (b silent) Append(ctx context.Context, d *backend.Draft) (result, error) {
+	r, err := b.Backend.Append(ctx, d)
+	if e := (*onto.Error)(nil); errors.As(err, &e) {
+		e.Expectation = nil
 	}
 	return r, err
 }

@@ -90,8 +90,10 @@ func (b *Backend) append(ctx context.Context, d *backend.Draft, writes []backend
 	if err := s.log.checkExpectations(d.Expect); err != nil {
 		return onto.Result{}, err
 	}
-	if err := s.log.checkExpectations(d.Fence); err != nil {
-		return onto.Result{}, refusal.Stale(err)
+	for _, e := range d.Fence {
+		if err := s.log.checkExpectations([]onto.Expectation{e}); err != nil {
+			return onto.Result{}, refusal.Stale(err)
+		}
 	}
 	next := s.log // the log if nothing fails
 	if d.Evolve != nil {

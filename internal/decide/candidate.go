@@ -60,8 +60,8 @@ func (c *Candidate) begin(barred error) (ended bool, res onto.Result, err error)
 	if err := r.expect(d.Expect); err != nil {
 		return true, onto.Result{}, err
 	}
-	if err := r.expect(d.Fence); err != nil {
-		return true, onto.Result{}, refusal.Stale(err)
+	if err := r.fence(d.Fence); err != nil {
+		return true, onto.Result{}, err
 	}
 	c.Types = r.Types
 	if d.Evolve != nil {

@@ -24,9 +24,9 @@ func TestFactMistakes(t *testing.T) {
 		{"what the round wrote is not known", "TestFactsInRound", "round.go",
 			"		r.Newest[added[i].Identity] = &added[i].Version", "		if !PLANTED {\n			r.Newest[added[i].Identity] = &added[i].Version\n		}"},
 		{"a stale draft is accepted", "TestFactOrder", "candidate.go",
-			"if err := r.expect(d.Fence); err != nil {", "if err := r.expect(d.Fence); err != nil && !PLANTED {"},
+			"if err := r.fence(d.Fence); err != nil {", "if err := r.fence(d.Fence); err != nil && !PLANTED {"},
 		{"a fence is judged before expectations", "TestFactOrder", "candidate.go", "	if err := r.expect(d.Expect); err != nil {",
-			"	if err := r.expect(d.Fence); err != nil && PLANTED {\n		return true, onto.Result{}, refusal.Stale(err)\n	}\n	if err := r.expect(d.Expect); err != nil {"},
+			"	if err := r.fence(d.Fence); err != nil && PLANTED {\n		return true, onto.Result{}, err\n	}\n	if err := r.expect(d.Expect); err != nil {"},
 		{"what was purged counts", "TestOncePurged", "candidate.go",
 			"if c.purged != nil && slices.Contains(c.purged, w.TypeName()) {", "if c.purged != nil && !PLANTED && slices.Contains(c.purged, w.TypeName()) {"},
 	}

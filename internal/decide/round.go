@@ -150,25 +150,45 @@ func (r *Round) nextTime() time.Time {
 	return r.now
 }
 
-// expect fails if an expectation does not hold.
+// expect fails if an expectation does not hold. Those of the head come first.
 func (r *Round) expect(list []onto.Expectation) error {
-	for i := range list {
-		if e := &list[i]; e.Head && e.Commit != r.head {
-			return refusal.HeadMismatch(e.Commit, r.head)
+	for _, head := range [...]bool{true, false} {
+		for i := range list {
+			if list[i].Head != head {
+				continue
+			}
+			if err := r.met(&list[i]); err != nil {
+				return err
+			}
 		}
 	}
+	return nil
+}
+
+// fence fails with Stale for the first fence, in their order, that does not hold.
+func (r *Round) fence(list []onto.Expectation) error {
 	for i := range list {
-		e := &list[i]
-		if e.Head {
-			continue
+		if err := r.met(&list[i]); err != nil {
+			return refusal.Stale(err)
 		}
-		var at int64
-		if v := r.Newest[e.Identity]; v != nil && v.Live() {
-			at = v.Commit
+	}
+	return nil
+}
+
+// met fails if an expectation does not hold.
+func (r *Round) met(e *onto.Expectation) error {
+	if e.Head {
+		if e.Commit != r.head {
+			return refusal.HeadMismatch(e.Commit, r.head)
 		}
-		if e.Commit != at {
-			return refusal.VersionMismatch(*e, at)
-		}
+		return nil
+	}
+	var at int64
+	if v := r.Newest[e.Identity]; v != nil && v.Live() {
+		at = v.Commit
+	}
+	if e.Commit != at {
+		return refusal.VersionMismatch(*e, at)
 	}
 	return nil
 }

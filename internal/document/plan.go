@@ -51,7 +51,7 @@ func NewCommitPlan(p store.CommitPlan, missing []onto.Identity) CommitPlan {
 		c := &p.Conditions[i]
 		cond := Condition{Name: c.Name, Met: c.Err == nil}
 		switch c.Name {
-		case store.ExpectedHead, store.ExpectedVersion, store.ExistingCause:
+		case store.ExpectedHead, store.ExpectedVersion, store.GivenHead, store.GivenVersion, store.ExistingCause:
 			cond.Expected = &c.Commit
 		}
 		if c.Err != nil {

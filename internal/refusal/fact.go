@@ -1,15 +1,29 @@
 package refusal
 
 import (
+	"errors"
+	"slices"
+
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 )
 
-// Stale is the error for a fence that does not hold: the code of the reason does not
-// count.
-func Stale(err error) error {
-	return onto.Errorf(onto.Stale, "what the draft was computed from has changed: %v", err).
-		WithHint("nothing was written: compute it again")
+// Stale is the error for a fence that does not hold, with why not: the code of the reason
+// does not count.
+func Stale(why error) error {
+	err := onto.Errorf(onto.Stale, "what the draft was computed from has changed: %v", why)
+	if e := (*onto.Error)(nil); errors.As(why, &e) {
+		err.Expectation = e.Expectation
+	}
+	return err.WithHint("nothing was written: compute it again")
+}
+
+// Outdated reports whether an error says that what the store has computed for a draft is
+// stale, and not what the caller says that the draft was computed from: then it is computed
+// again.
+func Outdated(err error, given []onto.Expectation) bool {
+	var e *onto.Error
+	return errors.As(err, &e) && e.Code == onto.Stale && (e.Expectation == nil || !slices.Contains(given, *e.Expectation))
 }
 
 // FactKnown is the error for a fact whose id was used for another one.

@@ -42,6 +42,7 @@ func KeyConflict(key string, commit int64) error {
 // HeadMismatch is the error for an expected head that is not the head.
 func HeadMismatch(expected, head int64) error {
 	err := onto.Errorf(onto.HeadMismatch, "expected head %d, but the head is %d", expected, head)
+	err.Expectation = &onto.Expectation{Head: true, Commit: expected}
 	if expected > head {
 		return err.WithHint("the log ends at %d: is this the right store?", head)
 	}
@@ -52,8 +53,9 @@ func HeadMismatch(expected, head int64) error {
 // VersionMismatch is the error for an identity that is at another commit than expected;
 // at is 0 if it does not exist.
 func VersionMismatch(e onto.Expectation, at int64) error {
-	return onto.Errorf(onto.VersionMismatch, "%s %s, and was expected %s", e.Identity, atCommit(at), expectedAt(e.Commit)).
-		WithHint("read it again, then try again with its present commit")
+	err := onto.Errorf(onto.VersionMismatch, "%s %s, and was expected %s", e.Identity, atCommit(at), expectedAt(e.Commit))
+	err.Expectation = &e
+	return err.WithHint("read it again, then try again with its present commit")
 }
 
 func atCommit(id int64) string {

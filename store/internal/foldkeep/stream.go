@@ -10,6 +10,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/backoff"
+	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/spool"
 	"github.com/ontologia/onto/store/internal/fold"
 )
@@ -39,7 +40,7 @@ func (k *Keeper) AppendStream(ctx context.Context, s Stream, d *backend.Draft) (
 	pause := backoff.Backoff{First: time.Millisecond, Longest: time.Second}
 	for tries := 1; ; tries++ {
 		res, err := s.try(ctx, d)
-		if onto.CodeOf(err) != onto.Stale || tries == MaxTries {
+		if !refusal.Outdated(err, d.Fence) || tries == MaxTries {
 			return res, err
 		}
 		k.forgetGuards(sortedNames(s.Facts))
