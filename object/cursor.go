@@ -31,9 +31,9 @@ type moment struct {
 }
 
 // fingerprint distinguishes questions, apart from their part and moment.
-func (r *Reader[T, I, S]) fingerprint(q *question[T], shardKeys []S) string {
+func (r *base[T]) fingerprint(q *question[T], shardKeys []string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %q %q", r.set.vault, r.tenant, q.kind.name(), shardKeys, q.search)
+	fmt.Fprintf(h, "%q %q %q %q %q", r.kind.vault, r.tenant, q.kind.name(), shardKeys, q.search)
 	if q.where != nil {
 		io.WriteString(h, filter.Format(q.where))
 	}
@@ -93,7 +93,7 @@ func (c *cursor) sources(ctx context.Context, k *kind, shards []*shard, list []*
 		if !ok {
 			return c.otherLayout()
 		}
-		if err := s.join(ctx, k.typ, k.name()); err != nil {
+		if err := s.join(ctx, k); err != nil {
 			return err
 		}
 		list[i] = &source{shard: s, view: s.store.At(m.Commit)}

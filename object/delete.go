@@ -28,7 +28,7 @@ func (t Tenant[T, I, S]) Delete(ctx context.Context, keys ...Key[I, S]) error {
 // Each shard deletes in one commit what matches at the commit before it. A clause with an order or a
 // part of the answer is Invalid. Shards commit as for Insert.
 func (t Tenant[T, I, S]) DeleteWhere(ctx context.Context, where Clause, shardKeys ...S) (int64, error) {
-	q, err := t.question(where, shardKeys)
+	q, err := t.question(where, texts(shardKeys))
 	if err != nil {
 		return 0, err
 	}
@@ -36,7 +36,7 @@ func (t Tenant[T, I, S]) DeleteWhere(ctx context.Context, where Clause, shardKey
 		return 0, onto.Errorf(onto.Invalid, "a delete takes conditions, and no order, limit, offset or cursor").
 			WithHint("select the objects first, and delete them by their keys")
 	}
-	sources, err := t.sources(ctx, shardKeys, nil)
+	sources, err := t.sources(ctx, texts(shardKeys), nil)
 	if err != nil {
 		return 0, err
 	}

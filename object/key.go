@@ -37,7 +37,7 @@ func bucketOf(shardKey string) int {
 
 // keyPaths tells which fields of a struct its DBKey returns.
 type keyPaths struct {
-	id, shardKey       string  // paths of fields
+	id, shardKey        string // paths of fields
 	idIndex, shardIndex []int  // the same in Go
 }
 

@@ -81,8 +81,8 @@ func (p placement) write(ctx context.Context, s *store.Store) error {
 // layout is which shard owns which bucket. It does not change: a tenant gets another one
 // when a shard comes up.
 type layout struct {
-	shards []*shard          // that are open, by their first buckets
-	owner  [Buckets]*shard   // nil for a bucket of a shard that is down
+	shards []*shard        // that are open, by their first buckets
+	owner  [Buckets]*shard // nil for a bucket of a shard that is down
 	down   []*shard
 }
 

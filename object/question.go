@@ -3,7 +3,6 @@ package object
 import (
 	"context"
 	"iter"
-	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
@@ -16,32 +15,10 @@ import (
 type question[T any] struct {
 	*query
 	kind   *kind
+	find   func(store.View) store.Query[T]
 	where  onto.Filter // nil for no condition
 	from   *cursor     // nil for the beginning
 	prefix string      // of the keys of all answers; "" if that is not known
-}
-
-// question checks a clause and the shard keys to which a read is limited.
-func (r *Reader[T, I, S]) question(where Clause, shardKeys []S) (*question[T], error) {
-	if where == nil {
-		where = All()
-	}
-	q := &question[T]{query: where.clause(), kind: r.set.kind}
-	if q.err != nil {
-		return nil, q.err
-	}
-	if err := q.check(); err != nil {
-		return nil, err
-	}
-	if err := limitTo(q, shardKeys); err != nil {
-		return nil, err
-	}
-	if q.cursor == "" {
-		return q, nil
-	}
-	var err error
-	q.from, err = readCursor(q.cursor, r.fingerprint(q, shardKeys))
-	return q, err
 }
 
 // check refuses what does not fit the type.
@@ -71,14 +48,14 @@ func (q *question[T]) check() error {
 	if q.offset > 0 && q.cursor != "" {
 		return onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).WithHint("leave out the offset: the cursor tells where to go on")
 	}
-	if _, searched := k.schema.Field(onto.TextField); q.search != "" && !searched {
+	if _, searched := k.schema.Field(onto.ComputeText.FieldName()); q.search != "" && !searched {
 		return onto.Errorf(onto.Invalid, "the set %s cannot be searched", k.name()).WithHint("make it ready with WithTextSearch")
 	}
 	return nil
 }
 
 // limitTo adds the shard keys to the condition.
-func limitTo[T any, S ~string](q *question[T], shardKeys []S) error {
+func (q *question[T]) limitTo(shardKeys []string) error {
 	if len(shardKeys) == 0 {
 		return nil
 	}
@@ -97,14 +74,14 @@ func limitTo[T any, S ~string](q *question[T], shardKeys []S) error {
 	}
 	q.where = only
 	if len(shardKeys) == 1 && !q.kind.key.single() {
-		q.prefix = q.kind.key.entityKey("", string(shardKeys[0]))
+		q.prefix = q.kind.key.entityKey("", shardKeys[0])
 	}
 	return nil
 }
 
 // ask is the question to a shard.
 func (q *question[T]) ask(from *source) store.Query[T] {
-	ask := store.Find[T](from.view).OrderBy(q.order...)
+	ask := q.find(from.view).OrderBy(q.order...)
 	if q.where != nil {
 		ask = ask.Where(q.where)
 	}
@@ -194,92 +171,4 @@ func page[T any](items iter.Seq2[T, error], offset, limit int) iter.Seq2[T, erro
 			}
 		}
 	}
-}
-
-// Objects are completed in portions, which grow, so that one question for metadata is asked for many.
-const firstPortion, largestPortion = 16, 512
-
-// each calls yield for the objects that a clause is about.
-func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S, withMetadata bool, yield func(WithMetadata[T], error) bool) {
-	q, err := r.question(where, shardKeys)
-	if err != nil {
-		yield(WithMetadata[T]{}, err)
-		return
-	}
-	sources, err := r.sources(ctx, shardKeys, q.from)
-	if err != nil {
-		yield(WithMetadata[T]{}, err)
-		return
-	}
-	portion := 1
-	if withMetadata || len(r.set.compute) > 0 {
-		portion = firstPortion
-	}
-	var list []found[T]
-	flush := func() bool {
-		objects, err := r.complete(ctx, list, withMetadata)
-		if err != nil {
-			yield(WithMetadata[T]{}, err)
-			return false
-		}
-		list = list[:0]
-		for _, o := range objects {
-			if !yield(o, nil) {
-				return false
-			}
-		}
-		return true
-	}
-	for f, err := range q.merge(ctx, sources, false) {
-		if err != nil {
-			if flush() {
-				yield(WithMetadata[T]{}, err)
-			}
-			return
-		}
-		if list = append(list, f); len(list) < portion {
-			continue
-		}
-		if !flush() {
-			return
-		}
-		if portion > 1 {
-			portion = min(2*portion, largestPortion)
-		}
-	}
-	flush()
-}
-
-// page returns the objects up to the limit and the cursor.
-func (r *Reader[T, I, S]) page(ctx context.Context, where Clause, shardKeys []S, withMetadata bool) (Page[WithMetadata[T]], error) {
-	var none Page[WithMetadata[T]]
-	q, err := r.question(where, shardKeys)
-	if err != nil {
-		return none, err
-	}
-	if q.perShard > 0 {
-		return none, onto.Errorf(onto.Invalid, "a page has no limit per shard").WithHint("use Limit")
-	}
-	sources, err := r.sources(ctx, shardKeys, q.from)
-	if err != nil {
-		return none, err
-	}
-	limit := q.limit
-	if limit > 0 {
-		q.query = q.with(func(q *query) { q.limit = limit + 1 }) // to see whether something follows
-	}
-	var list []found[T]
-	for f, err := range q.merge(ctx, sources, true) {
-		if err != nil {
-			return none, err
-		}
-		list = append(list, f)
-	}
-	var p Page[WithMetadata[T]]
-	if limit > 0 && len(list) > limit {
-		list = slices.Delete(list, limit, len(list))
-		p.Next = newCursor(sources, r.fingerprint(q, shardKeys), &list[limit-1].place).String()
-	}
-	p.Objects, err = r.complete(ctx, list, withMetadata)
-	return p, err
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/parallel"
 	"github.com/ontologia/onto/store"
 )
 
@@ -15,9 +14,8 @@ import (
 // it is given as shard keys limits a read to the shards that store them, and to objects that
 // have one of them.
 type Reader[T Object[I, S], I, S ~string] struct {
-	set    *Set[T, I, S]
-	tenant string
-	moment *time.Time // nil for now
+	base[T]
+	set *Set[T, I, S]
 }
 
 // AsOf reads the objects as they were at a time.
@@ -82,25 +80,7 @@ func (r Reader[T, I, S]) Exists(ctx context.Context, id I, shardKeys ...S) (bool
 
 // Count returns how many objects a clause is about, whatever its limits and offset.
 func (r Reader[T, I, S]) Count(ctx context.Context, where Clause, shardKeys ...S) (int64, error) {
-	q, err := r.question(where, shardKeys)
-	if err != nil {
-		return 0, err
-	}
-	sources, err := r.sources(ctx, shardKeys, q.from)
-	if err != nil {
-		return 0, err
-	}
-	counts := make([]int64, len(sources))
-	err = parallel.Do(len(sources), len(sources), func(i int) error {
-		var err error
-		counts[i], err = q.ask(sources[i]).Count(ctx)
-		return sources[i].shard.explain(err)
-	})
-	var n int64
-	for _, c := range counts {
-		n += c
-	}
-	return n, err
+	return r.count(ctx, where, texts(shardKeys))
 }
 
 // Process calls f for each object that a clause is about, one after the other, and returns how
@@ -142,7 +122,7 @@ type Page[O any] struct {
 // Page returns the objects up to the clause's limit, and the cursor for those that follow.
 // All pages show one moment of each shard.
 func (r Reader[T, I, S]) Page(ctx context.Context, where Clause, shardKeys ...S) (Page[T], error) {
-	p, err := r.page(ctx, where, shardKeys, false)
+	p, err := r.pageOf(ctx, where, shardKeys, false)
 	page := Page[T]{Next: p.Next}
 	for _, o := range p.Objects {
 		page.Objects = append(page.Objects, o.Object)
@@ -152,58 +132,7 @@ func (r Reader[T, I, S]) Page(ctx context.Context, where Clause, shardKeys ...S)
 
 // PageWithMetadata is Page with the metadata of each object.
 func (r Reader[T, I, S]) PageWithMetadata(ctx context.Context, where Clause, shardKeys ...S) (Page[WithMetadata[T]], error) {
-	return r.page(ctx, where, shardKeys, true)
-}
-
-// source is a shard at the moment that a read is about.
-type source struct {
-	shard  *shard
-	view   store.View
-	commit onto.Commit // that the view shows; zero if the view is not pinned
-}
-
-// view is the moment of a shard that a read is about. It is pinned if several questions are
-// about it.
-func (r *Reader[T, I, S]) view(ctx context.Context, s *shard, pin bool) (*source, error) {
-	if err := s.join(ctx, r.set.typ, r.set.name()); err != nil {
-		return nil, err
-	}
-	from := &source{shard: s, view: s.store.Now()}
-	if r.moment != nil {
-		from.view = s.store.AsOf(*r.moment)
-	}
-	if !pin {
-		return from, nil
-	}
-	c, err := from.view.Commit(ctx)
-	from.view, from.commit = s.store.At(c.ID), c
-	return from, s.explain(err)
-}
-
-// sources are the shards that a read asks, each at one moment: that of the cursor, if there is
-// one.
-func (r *Reader[T, I, S]) sources(ctx context.Context, shardKeys []S, from *cursor) ([]*source, error) {
-	t, l, err := r.set.open(ctx, r.tenant)
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]string, len(shardKeys))
-	for i, k := range shardKeys {
-		keys[i] = string(k)
-	}
-	shards, err := l.of(t, keys)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*source, len(shards))
-	if from != nil {
-		return list, from.sources(ctx, r.set.kind, shards, list)
-	}
-	err = parallel.Do(len(shards), len(shards), func(i int) (err error) {
-		list[i], err = r.view(ctx, shards[i], true)
-		return err
-	})
-	return list, err
+	return r.pageOf(ctx, where, shardKeys, true)
 }
 
 // byID returns the only object with an id.
@@ -269,11 +198,7 @@ func (r *Reader[T, I, S]) findByIndex(ctx context.Context, id I) ([]found[T], er
 	if id == "" {
 		return nil, onto.Errorf(onto.Invalid, "%s: the id is empty", r.set.name())
 	}
-	q, err := r.question(Where().Filter(onto.Path(onto.ObjectIDField).Eq(string(id))).Limit(2), nil)
-	if err != nil {
-		return nil, err
-	}
-	sources, err := r.sources(ctx, nil, nil)
+	q, sources, err := r.start(ctx, Where().Filter(onto.Path(onto.ComputeID.FieldName()).Eq(string(id))).Limit(2), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -285,4 +210,72 @@ func (r *Reader[T, I, S]) findByIndex(ctx context.Context, id I) ([]found[T], er
 		list = append(list, f)
 	}
 	return list, nil
+}
+
+// texts returns shard keys as texts.
+func texts[S ~string](keys []S) []string {
+	list := make([]string, len(keys))
+	for i, k := range keys {
+		list[i] = string(k)
+	}
+	return list
+}
+
+// pageOf returns a page of objects with metadata.
+func (r *Reader[T, I, S]) pageOf(ctx context.Context, where Clause, shardKeys []S, withMetadata bool) (Page[WithMetadata[T]], error) {
+	list, next, err := r.page(ctx, where, texts(shardKeys))
+	if err != nil {
+		return Page[WithMetadata[T]]{}, err
+	}
+	objects, err := r.complete(ctx, list, withMetadata)
+	return Page[WithMetadata[T]]{objects, next}, err
+}
+
+// Objects are completed in portions, which grow, so that one question for metadata is about many.
+const firstPortion, largestPortion = 16, 512
+
+// each calls yield for the objects that a clause is about.
+func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S, withMetadata bool, yield func(WithMetadata[T], error) bool) {
+	q, sources, err := r.start(ctx, where, texts(shardKeys))
+	if err != nil {
+		yield(WithMetadata[T]{}, err)
+		return
+	}
+	portion := 1
+	if withMetadata || len(r.set.compute) > 0 {
+		portion = firstPortion
+	}
+	var list []found[T]
+	flush := func() bool {
+		objects, err := r.complete(ctx, list, withMetadata)
+		if err != nil {
+			yield(WithMetadata[T]{}, err)
+			return false
+		}
+		list = list[:0]
+		for _, o := range objects {
+			if !yield(o, nil) {
+				return false
+			}
+		}
+		return true
+	}
+	for f, err := range q.merge(ctx, sources, false) {
+		if err != nil {
+			if flush() {
+				yield(WithMetadata[T]{}, err)
+			}
+			return
+		}
+		if list = append(list, f); len(list) < portion {
+			continue
+		}
+		if !flush() {
+			return
+		}
+		if portion > 1 {
+			portion = min(2*portion, largestPortion)
+		}
+	}
+	flush()
 }

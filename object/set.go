@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/store"
 )
 
 // Setup describes a set of objects before it is ready. Its methods change it and return it.
@@ -97,7 +98,11 @@ type Set[T Object[I, S], I, S ~string] struct {
 // Tenant returns the objects of a tenant. Whether the tenant exists is found out when it is
 // used.
 func (s *Set[T, I, S]) Tenant(name string) Tenant[T, I, S] {
-	return Tenant[T, I, S]{Reader[T, I, S]{set: s, tenant: name}}
+	return Tenant[T, I, S]{s.reader(name)}
+}
+
+func (s *Set[T, I, S]) reader(tenant string) Reader[T, I, S] {
+	return Reader[T, I, S]{base[T]{kind: s.kind, tenant: tenant, find: store.Find[T, store.View]}, s}
 }
 
 // kind is what is known of a set apart from its Go types.
@@ -106,7 +111,7 @@ type kind struct {
 	vault  string
 	typ    onto.Type
 	schema onto.Schema
-	goType reflect.Type
+	goType reflect.Type // nil for a type that is known by name only
 	key    keyPaths
 	used   *uses
 }
@@ -164,5 +169,5 @@ func (k *kind) shard(ctx context.Context, tenant, shardKey string) (*shard, erro
 	if err != nil {
 		return nil, err
 	}
-	return list[0], list[0].join(ctx, k.typ, k.name())
+	return list[0], list[0].join(ctx, k)
 }

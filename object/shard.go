@@ -81,16 +81,19 @@ func (s *shard) place(ctx context.Context) (bool, error) {
 }
 
 // join makes the type of a set known to the store.
-func (s *shard) join(ctx context.Context, typ onto.Type, name string) error {
+func (s *shard) join(ctx context.Context, k *kind) error {
+	if k.goType == nil {
+		return nil // it is one that the store has
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.joined[name] {
+	if s.joined[k.name()] {
 		return nil
 	}
-	if err := s.store.Register(ctx, typ); err != nil {
+	if err := s.store.Register(ctx, k.typ); err != nil {
 		return s.explain(err)
 	}
-	s.joined[name] = true
+	s.joined[k.name()] = true
 	return nil
 }
 

@@ -75,7 +75,7 @@ func (x *TxSet[T, I, S]) ready(ctx context.Context, key Key[I, S]) (string, erro
 		return "", onto.Errorf(onto.Invalid, "%s %q has the shard key %q, and the transaction %q", x.set.name(), key.ID, key.ShardKey, x.tx.shardKey).
 			WithHint("a transaction is about one shard key")
 	}
-	if err := x.tx.shard.join(ctx, x.set.typ, x.set.name()); err != nil {
+	if err := x.tx.shard.join(ctx, x.set.kind); err != nil {
 		return "", err
 	}
 	return x.set.key.check(x.set.name(), string(key.ID), string(key.ShardKey))
@@ -119,18 +119,18 @@ func (x TxSet[T, I, S]) Select(ctx context.Context, where Clause) ([]T, error) {
 	if x.err != nil {
 		return nil, x.err
 	}
-	if err := x.tx.shard.join(ctx, x.set.typ, x.set.name()); err != nil {
+	if err := x.tx.shard.join(ctx, x.set.kind); err != nil {
 		return nil, err
 	}
 	r := x.reader()
-	q, err := r.question(where, []S{S(x.tx.shardKey)})
+	q, err := r.question(where, []string{x.tx.shardKey})
 	if err != nil {
 		return nil, err
 	}
 	if q.cursor != "" {
 		return nil, onto.Errorf(onto.Invalid, "a transaction reads its own moment, not that of a cursor")
 	}
-	q.tx = x.tx.Tx
+	q.find = func(store.View) store.Query[T] { return store.Find[T](x.tx.Tx) } // whose reads are judged
 	var list []found[T]
 	for f, err := range q.merge(ctx, []*source{{shard: x.tx.shard, view: x.tx.View()}}, false) {
 		if err != nil {
@@ -147,7 +147,8 @@ func (x TxSet[T, I, S]) Select(ctx context.Context, where Clause) ([]T, error) {
 }
 
 func (x *TxSet[T, I, S]) reader() *Reader[T, I, S] {
-	return &Reader[T, I, S]{set: x.set, tenant: x.tx.shard.tenant.name}
+	r := x.set.reader(x.tx.shard.tenant.name)
+	return &r
 }
 
 // Insert stores new objects. One that exists is a Conflict.

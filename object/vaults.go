@@ -45,11 +45,11 @@ func Open(ctx context.Context, config Config, openers ...backend.Opener) (*Vault
 func checkURIs(vault, tenant string, uris []string, openers []backend.Opener) error {
 	seen := map[string]bool{}
 	for i, uri := range uris {
-		place, err := backend.Place(uri, openers...)
+		place, err := backend.IdentityOfURI(uri, openers...)
 		if err != nil {
 			return onto.Errorf(onto.CodeOf(err), "shard %d of tenant %s of vault %s: %w", i+1, tenant, vault, err)
 		}
-		if place != "" && seen[place] {
+		if seen[place] {
 			return onto.Errorf(onto.Invalid, "tenant %s of vault %s lists the shard %s twice", tenant, vault, withoutSecrets(uri))
 		}
 		seen[place] = true
@@ -228,11 +228,11 @@ func (t *tenant) lose(lost *shard, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	i := slices.Index(t.shards, lost)
-	if i < 0 || lost.uri == memoryURI {
+	if i < 0 {
 		return
 	}
 	shards := slices.Clone(t.shards)
-	shards[i] = &shard{tenant: t, uri: lost.uri, err: err}
+	shards[i] = &shard{tenant: t, uri: lost.uri, placement: lost.placement, err: err}
 	if _, err := t.settle(shards); err == nil {
 		lost.store.Close()
 	}

@@ -82,7 +82,9 @@ func All() Selection { return Selection{&query{}} }
 //	object.Where().Key("sender").Equal("ana").And().Key("sent").GreaterThan(monday).OrderByDesc("sent").Limit(20)
 //
 // And binds tighter than Or. Conditions that need parentheses are a [onto.Filter].
-func Where() Start { return Start{step[Condition]{&query{}, func(q *query) Condition { return Condition{Selection{q}} }}} }
+func Where() Start {
+	return Start{step[Condition]{&query{}, func(q *query) Condition { return Condition{Selection{q}} }}}
+}
 
 // Start is a clause that expects a condition, or words to search for.
 type Start struct{ step[Condition] }
@@ -95,7 +97,9 @@ func (s Start) Search(text string) Search { return Search{Selection{s.q.words(te
 type Condition struct{ Selection }
 
 // And goes on with a condition that must hold as well.
-func (c Condition) And() Start { return Start{step[Condition]{c.q, func(q *query) Condition { return Condition{Selection{q}} }}} }
+func (c Condition) And() Start {
+	return Start{step[Condition]{c.q, func(q *query) Condition { return Condition{Selection{q}} }}}
+}
 
 // Or goes on with an alternative to all conditions before it, up to the Or before it.
 func (c Condition) Or() NextEither { return nextEither(c.q.or()) }
@@ -237,10 +241,16 @@ func (p Selection) Limit(n int) Selection { return Selection{p.q.with(func(q *qu
 
 // LimitPerShard asks each shard for at most n objects, so that up to n times the number of
 // shards come back. 0 means all.
-func (p Selection) LimitPerShard(n int) Selection { return Selection{p.q.with(func(q *query) { q.perShard = n })} }
+func (p Selection) LimitPerShard(n int) Selection {
+	return Selection{p.q.with(func(q *query) { q.perShard = n })}
+}
 
 // Offset leaves out the first n objects. A cursor is cheaper than a large offset.
-func (p Selection) Offset(n int) Selection { return Selection{p.q.with(func(q *query) { q.offset = n })} }
+func (p Selection) Offset(n int) Selection {
+	return Selection{p.q.with(func(q *query) { q.offset = n })}
+}
 
 // Cursor goes on where the page ended that gave the cursor, and shows the same moment.
-func (p Selection) Cursor(cursor string) Selection { return Selection{p.q.with(func(q *query) { q.cursor = cursor })} }
+func (p Selection) Cursor(cursor string) Selection {
+	return Selection{p.q.with(func(q *query) { q.cursor = cursor })}
+}
