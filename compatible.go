@@ -8,7 +8,7 @@ import (
 
 // Compatible reports whether programs that know an older version of a type can continue
 // to read and write beside a newer one: at every depth, it only adds fields that are
-// optional or have a default, makes required fields optional, adds values to an enum or
+// optional, have a default or are computed, makes required fields optional, adds values to an enum or
 // takes it away, or widens a field's type from int to float, to any, or from a list or an
 // object whose contents are declared to one that can hold any. An attribute that is added
 // to open facts is not compatible: there may be facts on it already, whose values are kept
@@ -42,7 +42,7 @@ func compatibleFields(older, newer []Field) bool {
 		}
 	}
 	for _, n := range newer {
-		if _, known := fieldIn(older, n.Name); !known && !n.Optional && n.Default == nil {
+		if _, known := fieldIn(older, n.Name); !known && !n.Optional && n.Default == nil && n.Compute == nil {
 			return false
 		}
 	}
@@ -53,7 +53,7 @@ func compatibleFields(older, newer []Field) bool {
 // declaration of it.
 func (f *Field) compatible(newer *Field) bool {
 	switch {
-	case f.Optional && !newer.Optional, !f.keepsDefault(newer), !f.Type.Within(newer.Type), !f.EnumWithin(newer):
+	case f.Optional && !newer.Optional, !f.keepsDefault(newer), !f.Type.Within(newer.Type), !f.EnumWithin(newer), !f.Compute.equal(newer.Compute):
 		return false
 	case newer.Type == Any, newer.open():
 		return true

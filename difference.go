@@ -119,7 +119,7 @@ func (f Field) Equal(o Field) bool {
 
 // sameOutside reports whether two fields are declared alike, flags and what is inside aside.
 func (f *Field) sameOutside(o *Field) bool {
-	return f.Type == o.Type && f.Optional == o.Optional && f.Many == o.Many && bytes.Equal(f.Default, o.Default) && sameEnum(f, o) &&
+	return f.Type == o.Type && f.Optional == o.Optional && f.Many == o.Many && bytes.Equal(f.Default, o.Default) && sameEnum(f, o) && f.Compute.equal(o.Compute) &&
 		(f.Items == nil) == (o.Items == nil) && (f.Values == nil) == (o.Values == nil) && (f.Fields == nil) == (o.Fields == nil)
 }
 
@@ -144,6 +144,9 @@ func (f *Field) describe() string {
 	}
 	if f.Default != nil {
 		words = append(words, "default "+string(f.Default))
+	}
+	if f.Compute != nil {
+		words = append(words, f.Compute.describe())
 	}
 	return strings.Join(words, " ")
 }

@@ -53,6 +53,7 @@ type Field struct {
 	Index    bool            // worth an index
 	Search   bool            // its words can be searched; strings at the top only
 	Many     bool            // facts: an attribute that has several values at once
+	Compute  *Compute        // the rule by which the store computes the field; nil if it is given
 
 	Enum   []json.RawMessage // strings and ints: the values that it can have, sorted, in canonical JSON; nil for any
 	Items  *Field            // lists: what each element is; nil for any values
@@ -139,7 +140,7 @@ func (f Field) normal(depth int) Field {
 
 // plain reports whether the field says nothing but its type, and whether it is optional.
 func (f *Field) plain() bool {
-	return !f.Index && !f.Search && !f.Many && f.Default == nil && f.Enum == nil && f.Items == nil && f.Fields == nil && f.Values == nil
+	return !f.Index && !f.Search && !f.Many && f.Compute == nil && f.Default == nil && f.Enum == nil && f.Items == nil && f.Fields == nil && f.Values == nil
 }
 
 // sortedEnum brings the values of an enum into canonical form and order.
@@ -212,6 +213,9 @@ func (c *fieldChecker) check(f *Field, path string, at place) error {
 			WithHint("use string, int, float, bool, time, date, object, list or any")
 	}
 	if err := c.checkFlags(f, path, at); err != nil {
+		return err
+	}
+	if err := c.checkCompute(f, path, at); err != nil {
 		return err
 	}
 	if err := c.checkEnum(f, path); err != nil {

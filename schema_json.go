@@ -21,6 +21,7 @@ type schemaJSON struct {
 }
 
 type fieldJSON struct {
+	Compute  *computeJSON         `json:"compute,omitempty"`
 	Default  json.RawMessage      `json:"default,omitempty"`
 	Enum     []json.RawMessage    `json:"enum,omitempty"`
 	Fields   map[string]fieldJSON `json:"fields,omitzero"` // empty for an object that has no fields
@@ -31,6 +32,12 @@ type fieldJSON struct {
 	Search   bool                 `json:"search,omitempty"`
 	Type     FieldType            `json:"type"`
 	Values   *fieldJSON           `json:"values,omitempty"`
+}
+
+type computeJSON struct {
+	ID       string      `json:"id,omitempty"`
+	Rule     ComputeRule `json:"rule"`
+	ShardKey string      `json:"shard_key,omitempty"`
 }
 
 // JSON returns the canonical JSON of the schema.
@@ -64,6 +71,9 @@ func (f *Field) json() *fieldJSON {
 	doc := &fieldJSON{
 		Default: f.Default, Enum: f.Enum, Index: f.Index, Items: f.Items.json(), Many: f.Many,
 		Optional: f.Optional, Search: f.Search, Type: f.Type, Values: f.Values.json(),
+	}
+	if r := f.Compute; r != nil {
+		doc.Compute = &computeJSON{r.ID, r.Rule, r.ShardKey}
 	}
 	if f.Fields != nil {
 		doc.Fields = fieldsJSON(f.Fields)
@@ -117,6 +127,9 @@ func (doc *fieldJSON) field(name string) *Field {
 	f := &Field{
 		Name: name, Type: doc.Type, Optional: doc.Optional, Default: doc.Default, Index: doc.Index, Search: doc.Search,
 		Many: doc.Many, Enum: doc.Enum, Items: doc.Items.field(""), Values: doc.Values.field(""),
+	}
+	if r := doc.Compute; r != nil {
+		f.Compute = &Compute{r.Rule, r.ID, r.ShardKey}
 	}
 	if doc.Fields != nil {
 		f.Fields = fieldsOf(doc.Fields)

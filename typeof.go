@@ -16,6 +16,7 @@ type Type struct {
 	schema Schema
 	bound  *gostruct.Binding
 	err    error
+	broken bool // what is wrong is more than the schema: no further change mends it
 }
 
 // TypeOf reads the schema of the struct T from its json and onto tags. Mistakes in T
@@ -51,7 +52,7 @@ func (t Type) Schema() (Schema, error) {
 func (t Type) Binding() *gostruct.Binding { return t.bound }
 
 func typeOf(st reflect.Type) Type {
-	t := Type{schema: Schema{Name: st.Name()}}
+	t := Type{schema: Schema{Name: st.Name()}, broken: true}
 	if st.Kind() != reflect.Struct || st.Name() == "" || strings.ContainsAny(st.Name(), "[]") {
 		t.err = Errorf(Invalid, "type %v is not a named, plain struct", st)
 		return t
@@ -73,7 +74,7 @@ func typeOf(st reflect.Type) Type {
 	}
 	t.schema = t.schema.normal().withFactFields()
 	t.bound = r.bound
-	t.err = t.schema.Check()
+	t.err, t.broken = t.schema.Check(), false
 	return t
 }
 

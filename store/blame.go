@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/typelist"
 	"github.com/ontologia/onto/store/internal/lineage"
 	"github.com/ontologia/onto/store/internal/shape"
@@ -129,7 +130,7 @@ func (b *blamer) add(ctx context.Context, v onto.Version) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range members {
+	for _, m := range computed.Given(members) {
 		now := onto.Blame{Field: m.Name, Value: m.Value, Commit: commit}
 		if i := indexOfBlame(before, m.Name); i >= 0 && bytes.Equal(before[i].Value, m.Value) {
 			now.Migration = before[i].Migration
@@ -169,7 +170,7 @@ func (b *blamer) lift(ctx context.Context, stage int) error {
 		}
 		before := b.list
 		b.list = nil
-		for _, m := range members {
+		for _, m := range computed.Given(members) {
 			now := onto.Blame{Field: m.Name, Value: m.Value, Migration: b.schemaVersion(&next.Type.Schema, next.Type.Version)}
 			if was, ok := from[m.Name]; ok {
 				old := before[indexOfBlame(before, was)]

@@ -41,7 +41,7 @@ func (s *Store) draft(ctx context.Context, types *catalog.Catalog, d onto.Draft)
 	if err != nil {
 		return nil, err
 	}
-	for w, err := range types.Stream(d, nil) {
+	for w, err := range types.Stream(ctx, d, nil) {
 		if err != nil {
 			return nil, err
 		}

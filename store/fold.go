@@ -206,6 +206,9 @@ func foldSchemas(folds []*fold.Fold, stored []onto.SchemaVersion, schemas []onto
 		case kept != nil && !fold.Keeps(kept):
 			return nil, nil, onto.Errorf(onto.Conflict, "fold %s: %s is an entity type that programs write", f.Name, f.State).
 				WithHint("a fold needs a state type of its own: give it another name")
+		case given >= 0 && schemas[given].ComputedKey() != nil:
+			return nil, nil, onto.Errorf(onto.Invalid, "fold %s: the key of %s is computed, and that of a state is the subject", f.Name, f.State).
+				WithHint("mark a field of it as the key")
 		case given < 0 && kept == nil:
 			return nil, nil, onto.Errorf(onto.Invalid, "fold %s: there is no entity type %s", f.Name, f.State).
 				WithHint("give the type to store.Open, beside the fold")

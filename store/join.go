@@ -20,7 +20,7 @@ func (s *Store) load(ctx context.Context, types []onto.Type) error {
 	if err != nil {
 		return err
 	}
-	schemas, err := schemasOf(types)
+	schemas, err := schemasOf(ctx, types)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (s *Store) Register(ctx context.Context, types ...onto.Type) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	schemas, err := schemasOf(types)
+	schemas, err := schemasOf(ctx, types)
 	if err != nil || len(types) == 0 {
 		return err
 	}
@@ -256,7 +256,7 @@ type TypePlan struct {
 // would change, and changes nothing. It fails with SchemaOutdated if one is
 // stored differently and cannot join, see [Open].
 func PlanTypes(ctx context.Context, b backend.Backend, types ...onto.Type) (TypePlan, error) {
-	schemas, err := schemasOf(types)
+	schemas, err := schemasOf(ctx, types)
 	if err != nil {
 		return TypePlan{}, err
 	}

@@ -122,7 +122,7 @@ type migrationPlan struct {
 
 // planMigration finds out what a migration does to each type.
 func planMigration(ctx context.Context, s *Store, m *Migration) (*migrationPlan, error) {
-	schemas, err := schemasOf(m.Types)
+	schemas, err := schemasOf(ctx, m.Types)
 	if err != nil {
 		return nil, err
 	}
@@ -364,6 +364,7 @@ func suggestUpgrader(from, to *onto.Schema) string {
 		return "" // another key makes another identity, another attribute another fact
 	}
 	d := onto.DiffSchemas(*from, *to)
+	d.Added, d.Removed = slices.DeleteFunc(d.Added, onto.IsComputed), slices.DeleteFunc(d.Removed, onto.IsComputed)
 	var parts []string
 	gone := d.Removed
 	for _, path := range d.Added {

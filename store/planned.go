@@ -358,7 +358,7 @@ func (s *Store) PlanStream(ctx context.Context, d onto.Draft, things iter.Seq2[a
 	if err != nil {
 		return CommitPlan{}, err
 	}
-	filled, err := spool.Fill(ctx, draft, types.Stream(d, things), spool.Options{Directory: s.opts.ScratchDir})
+	filled, err := spool.Fill(ctx, draft, types.Stream(ctx, d, things), spool.Options{Directory: s.opts.ScratchDir})
 	if err != nil {
 		return CommitPlan{}, err
 	}

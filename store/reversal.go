@@ -116,7 +116,7 @@ func (r *reversal) ofIdentity(ctx context.Context, id onto.Identity, to int64) e
 		err = t.CheckIdentity(id)
 	}
 	if err == nil {
-		err = r.s.catalog().Writable(id)
+		err = r.s.catalog().Writable(ctx, id)
 	}
 	if err == nil {
 		_, err = r.s.At(to).Commit(ctx)

@@ -72,6 +72,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/own"
 	"github.com/ontologia/onto/store/internal/catalog"
 	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/foldkeep"
@@ -231,14 +232,14 @@ func (s *Store) learn(stored []onto.SchemaVersion) *catalog.Catalog {
 func (s *Store) catalog() *catalog.Catalog { return s.types.Load() }
 
 // schemasOf returns the schemas of types, each once.
-func schemasOf(types []onto.Type) ([]onto.Schema, error) {
+func schemasOf(ctx context.Context, types []onto.Type) ([]onto.Schema, error) {
 	schemas := make([]onto.Schema, len(types))
 	for i, t := range types {
 		schema, err := t.Schema()
 		if err != nil {
 			return nil, err
 		}
-		if err := checkUserNames(&schema); err != nil {
+		if err := checkUserNames(ctx, &schema); err != nil {
 			return nil, err
 		}
 		schemas[i] = schema
@@ -250,13 +251,13 @@ func schemasOf(types []onto.Type) ([]onto.Schema, error) {
 }
 
 // checkUserNames refuses a type that is named, or has a field that is named, as only the
-// store itself names them.
-func checkUserNames(s *onto.Schema) error {
-	if strings.HasPrefix(s.Name, onto.OwnPrefix) {
+// store itself names them. Packages that keep types of their own may name these so.
+func checkUserNames(ctx context.Context, s *onto.Schema) error {
+	if strings.HasPrefix(s.Name, onto.OwnPrefix) && (s.Name == fold.Guards || !own.Allowed(ctx)) {
 		return onto.CheckUserName("type", s.Name)
 	}
 	for _, f := range s.Fields {
-		if strings.HasPrefix(f.Name, onto.OwnPrefix) {
+		if f.Compute == nil && strings.HasPrefix(f.Name, onto.OwnPrefix) {
 			return onto.CheckUserName(s.Name+": field", f.Name)
 		}
 	}

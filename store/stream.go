@@ -69,9 +69,9 @@ func (s *Store) CommitStream(ctx context.Context, d onto.Draft, things iter.Seq2
 // CommitStreamWith is CommitStream with options.
 func (s *Store) CommitStreamWith(ctx context.Context, d onto.Draft, things iter.Seq2[any, error], opts *StreamOptions) (onto.Result, error) {
 	types := s.catalog()
-	writes := types.Stream(d, things)
+	writes := types.Stream(ctx, d, things)
 	if opts != nil && opts.Imported {
-		writes = types.Imported(d, things)
+		writes = types.Imported(ctx, d, things)
 	}
 	return s.appendStream(ctx, d, types, writes, opts)
 }
@@ -146,7 +146,7 @@ func lacksIn(fields []onto.Field, object []byte, path string) string {
 		f, at := &fields[i], onto.FieldPath(path, fields[i].Name)
 		value := codec.Find(object, []string{f.Name})
 		switch {
-		case value == nil && !f.Optional && f.Default == nil:
+		case value == nil && !f.Optional && f.Default == nil && f.Compute == nil:
 			return at
 		case f.Fields != nil && codec.KindOf(value) == codec.Object:
 			if lacking := lacksIn(f.Fields, value, at); lacking != "" {
@@ -190,7 +190,7 @@ func (s *Store) preview(ctx context.Context, things iter.Seq2[any, error], yield
 		return err
 	}
 	has := &factstream.Facts{}
-	filled, err := spool.Fill(ctx, &backend.Draft{}, has.Noted(types.Imported(onto.Draft{}, things)), spool.Options{Directory: s.opts.ScratchDir})
+	filled, err := spool.Fill(ctx, &backend.Draft{}, has.Noted(types.Imported(ctx, onto.Draft{}, things)), spool.Options{Directory: s.opts.ScratchDir})
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ type aspect struct {
 
 // aspects is what the types of a catalog have about the subject. It fails if there cannot
 // be any, and if the subject follows from facts.
-func (s Subject) aspects(c *catalog.Catalog) ([]aspect, error) {
+func (s Subject) aspects(ctx context.Context, c *catalog.Catalog) ([]aspect, error) {
 	t, ok := c.Present[onto.TypeName{Kind: onto.KindEntity, Name: s.Type}]
 	if !ok {
 		if _, relation := c.Present[onto.TypeName{Kind: onto.KindRelation, Name: s.Type}]; relation {
@@ -45,7 +45,7 @@ func (s Subject) aspects(c *catalog.Catalog) ([]aspect, error) {
 	id := onto.EntityID(s.Type, s.Key)
 	err := t.CheckIdentity(id)
 	if err == nil {
-		err = c.Writable(id)
+		err = c.Writable(ctx, id)
 	}
 	list := []aspect{{t, backend.Query{Kind: onto.KindEntity, Type: s.Type, Identity: &id}}}
 	for _, t := range c.EveryType() {
@@ -108,7 +108,7 @@ func (r *reversal) ofSubject(ctx context.Context, s Subject, to int64) error {
 // about returns what was changed about a subject after a commit, in order, and by which
 // commits.
 func (r *reversal) about(ctx context.Context, types *catalog.Catalog, s Subject, after int64) ([]onto.Identity, []int64, error) {
-	list, err := s.aspects(types)
+	list, err := s.aspects(ctx, types)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -116,7 +116,7 @@ func (s *Store) replace(ctx context.Context, d onto.Draft, found *onto.Version, 
 	}
 	w, err := types.StructWrite(v, false)
 	if err == nil {
-		err = types.Writable(w.Identity)
+		err = types.Writable(ctx, w.Identity)
 	}
 	if err != nil {
 		return onto.Result{}, err

@@ -8,6 +8,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
@@ -83,6 +84,8 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 	for _, f := range last.Schema.Fields {
 		value, present := fields[f.Name]
 		switch {
+		case f.Compute != nil:
+			delete(fields, f.Name)
 		case present:
 			fitted, err := f.Fit(value)
 			if err != nil {
@@ -100,6 +103,11 @@ func (l log) merged(w backend.Write, newest *onto.Version) (backend.Write, error
 	text, err := json.Marshal(fields)
 	if err == nil {
 		w.Fields, err = codec.AppendCanonical(nil, text)
+	}
+	if err == nil {
+		if w.Fields, err = computed.Row(&last.Schema, w.Identity, w.Fields); err != nil {
+			err = onto.Errorf(onto.Invalid, "%s: %w", w.Identity, err)
+		}
 	}
 	if err == nil && len(w.Fields) > onto.MaxFields {
 		err = refusal.FieldsTooLarge(w.Identity, len(w.Fields))

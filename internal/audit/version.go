@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/internal/computed"
 )
 
 // Version checks a version by itself: its fields are a canonical JSON object, and none
@@ -36,7 +37,11 @@ func Unfit(v *onto.Version, s *onto.Schema) (f onto.Finding, unfit bool) {
 	if v.Op != onto.Put {
 		return f, false
 	}
-	if err := s.CheckStored(v.Fields); err != nil {
+	err := s.CheckStored(v.Fields)
+	if err == nil {
+		err = computed.Of(s).Check(v.Identity, v.Fields)
+	}
+	if err != nil {
 		return FieldsUnfit.Finding("%s at commit %d does not fit version %d of its type: %v", v.Identity, v.Commit, v.SchemaVersion, err), true
 	}
 	return f, false

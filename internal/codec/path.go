@@ -48,3 +48,46 @@ func isWord(name string) bool {
 	}
 	return name != ""
 }
+
+// ParsePath returns the names of a path as AppendStep writes it, without the dot in front.
+// It reports false for any other text.
+func ParsePath(path string) ([]string, bool) {
+	var names []string
+	for rest := "." + path; rest != ""; {
+		if rest[0] != '.' {
+			return nil, false
+		}
+		rest = rest[1:]
+		end := strings.IndexByte(rest, '.')
+		if strings.HasPrefix(rest, `"`) {
+			end = endOfName(rest)
+		} else if end < 0 {
+			end = len(rest)
+		}
+		name := rest[:end]
+		if !isWord(name) {
+			canonical, err := AppendCanonical(nil, []byte(name))
+			if err != nil || KindOf(canonical) != String || string(canonical) != name {
+				return nil, false
+			}
+			if name = unquote(canonical); isWord(name) {
+				return nil, false
+			}
+		}
+		names, rest = append(names, name), rest[end:]
+	}
+	return names, true
+}
+
+// endOfName is where a quoted name at the start of a path ends.
+func endOfName(path string) int {
+	for i := 1; i < len(path); i++ {
+		switch path[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(path)
+}

@@ -7,6 +7,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/refusal"
 )
 
@@ -51,7 +52,7 @@ func (c *Catalog) Merged(w *backend.Write, newest *onto.Version) (*backend.Write
 	}
 	given, err := codec.ParseObject(w.Fields)
 	if err == nil {
-		merged.Fields, err = merge(&last.Schema, known, given, newest)
+		merged.Fields, err = merge(&last.Schema, w.Identity, known, given, newest)
 	}
 	if err != nil {
 		return nil, onto.Errorf(onto.CodeOf(err), "%s: %w", w.Identity, err)
@@ -71,8 +72,8 @@ func (c *Catalog) knownTo(w *backend.Write) backend.Known {
 }
 
 // merge is the fields of an object: those that are known as given, the others as they
-// are, and defaults for absent ones. What is given besides counts if there is no object yet.
-func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *onto.Version) ([]byte, error) {
+// are, defaults for absent ones, and what is computed of them. What is given besides counts if there is no object yet.
+func merge(s *onto.Schema, id onto.Identity, known backend.Known, given []codec.Member, newest *onto.Version) ([]byte, error) {
 	var present []codec.Member
 	exists := newest != nil && newest.Live()
 	if exists {
@@ -88,7 +89,11 @@ func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *on
 			return nil, err
 		}
 	}
+	members = computed.Given(members)
 	for _, f := range s.Fields {
+		if f.Compute != nil {
+			continue
+		}
 		i := slices.IndexFunc(members, func(m codec.Member) bool { return m.Name == f.Name })
 		switch {
 		case i >= 0: // a wider type may have another form
@@ -106,7 +111,7 @@ func merge(s *onto.Schema, known backend.Known, given []codec.Member, newest *on
 		}
 	}
 	sortMembers(members)
-	return codec.AppendObject(nil, members), nil
+	return computed.Row(s, id, codec.AppendObject(nil, members))
 }
 
 // mergeMembers is the members of a stored object that stands at a path: those that are known

@@ -31,6 +31,33 @@ func namedColumns(schema *onto.Schema) []csvColumn {
 	return columnsOf(schema, []string{commitID, schemaVersion, opName}, appendEachColumn)
 }
 
+// keyColumns is the columns that tell the key of an entity: the key itself, or the shard key
+// and the id of which it is made.
+func keyColumns(schema *onto.Schema) []string {
+	if made := schema.ComputedKey(); made != nil {
+		return []string{made.ShardKey, made.ID}
+	}
+	return []string{schema.Key}
+}
+
+// identifies reports whether a column tells the key of an entity, or a part of it.
+func identifies(schema *onto.Schema, column string) bool {
+	return schema.Kind == onto.KindEntity && slices.Contains(keyColumns(schema), column)
+}
+
+// partOf is what a key has in one of its columns. It is none where the key is not made as the
+// type says now.
+func partOf(schema *onto.Schema, column, key string) string {
+	shard, id, err := onto.KeyParts(key)
+	switch made := schema.ComputedKey(); {
+	case err != nil || made == nil:
+		return ""
+	case column == made.ID:
+		return id
+	}
+	return shard
+}
+
 func columnsOf(schema *onto.Schema, metadata []string, add func([]csvColumn, csvColumn) []csvColumn) []csvColumn {
 	var list []csvColumn
 	system := func(roles ...string) {
@@ -43,8 +70,9 @@ func columnsOf(schema *onto.Schema, metadata []string, add func([]csvColumn, csv
 	}
 	switch schema.Kind {
 	case onto.KindEntity:
-		key, _ := schema.Field(schema.Key)
-		field(key)
+		if key, _ := schema.Field(schema.Key); key.Compute == nil {
+			field(key)
+		}
 	case onto.KindFact:
 		system(subjectName, attributeName, factID)
 	default:
@@ -54,7 +82,7 @@ func columnsOf(schema *onto.Schema, metadata []string, add func([]csvColumn, csv
 		}
 	}
 	for _, f := range schema.Fields {
-		if f.Name != schema.Key {
+		if f.Name != schema.Key && f.Compute == nil {
 			field(f)
 		}
 	}

@@ -54,7 +54,7 @@ func newCSVReader(rows *rowReader, types catalogue, o *ImportOptions) (*csvReade
 	r.rows.want = len(r.columns)
 	r.narrow = schema.Kind != onto.KindFact && slices.ContainsFunc(schema.Fields, func(f onto.Field) bool {
 		given := r.field(f.Name)
-		return f.Name != schema.InstanceKey && (given == nil || !given.whole())
+		return f.Name != schema.InstanceKey && f.Compute == nil && (given == nil || !given.whole())
 	})
 	return r, nil
 }
@@ -143,7 +143,15 @@ func (r *csvReader) needs(c *csvColumn) bool {
 	case c.field == nil:
 		return true
 	}
-	return required(c.field) && c.name != r.schema.InstanceKey && (!r.partial || c.name == r.schema.Key)
+	return required(c.field) && c.name != r.schema.InstanceKey && (!r.partial || r.holdsKey(c.name))
+}
+
+// holdsKey reports whether a field at the top is the key, or has a part of it.
+func (r *csvReader) holdsKey(name string) bool {
+	return slices.ContainsFunc(keyColumns(r.schema), func(path string) bool {
+		names, ok := codec.ParsePath(path)
+		return ok && names[0] == name
+	})
 }
 
 // next returns the record of the next row.
@@ -209,7 +217,7 @@ func (r *csvReader) put(rec *record) error {
 		f := &r.fields[i]
 		var err error
 		if rec.op == onto.Delete && f.field.Fields != nil && r.schema.Kind != onto.KindFact {
-			err = r.nothing(f)
+			err = r.identifying(rec, f, &r.given)
 		} else {
 			err = r.value(rec, f, &r.given)
 		}

@@ -133,7 +133,7 @@ func (r *csvReader) value(rec *record, f *csvField, into *csvObject) error {
 	switch {
 	case len(cell) == 0 && (instance || rec.op == onto.Delete):
 		return nil
-	case rec.op == onto.Delete && !instance && f.name != r.schema.Key:
+	case rec.op == onto.Delete && !instance && !identifies(r.schema, f.name):
 		return r.nothing(f)
 	case r.empty(rec, f, cell, into):
 		return nil
@@ -158,6 +158,30 @@ func (r *csvReader) inside(f *csvField) bool {
 	return len(f.fields) > 0 || !required(f.field) || len(r.rows.cell(f.at)) > 0
 }
 
+// identifying reads the cells of an object in a row that deletes: those that tell the key have
+// values, and no others.
+func (r *csvReader) identifying(rec *record, f *csvField, into *csvObject) error {
+	if f.at >= 0 && len(r.rows.cell(f.at)) > 0 {
+		return r.nothing(f)
+	}
+	var given csvObject
+	for i := range f.fields {
+		inner, err := &f.fields[i], error(nil)
+		if inner.field.Fields != nil {
+			err = r.identifying(rec, inner, &given)
+		} else {
+			err = r.value(rec, inner, &given)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(given.members) > 0 {
+		into.give(f.field.Name, codec.AppendObject(nil, given.members))
+	}
+	return nil
+}
+
 // nothing refuses a row that deletes and has a value for a field.
 func (r *csvReader) nothing(f *csvField) error {
 	if f.at >= 0 && len(r.rows.cell(f.at)) > 0 {
@@ -174,7 +198,7 @@ func (r *csvReader) nothing(f *csvField) error {
 // empty takes an empty cell whose field stays as it is, or is emptied. It reports false
 // for any other cell.
 func (r *csvReader) empty(rec *record, f *csvField, cell []byte, into *csvObject) bool {
-	if len(cell) > 0 || r.schema.Kind == onto.KindFact || f.name == r.schema.Key {
+	if len(cell) > 0 || r.schema.Kind == onto.KindFact || identifies(r.schema, f.name) {
 		return false
 	}
 	must := required(f.field)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 )
 
 // jsonlEncoder writes versions as JSON Lines.
@@ -48,11 +49,11 @@ func (e jsonlEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 	return append(w.dst, '}', '\n'), nil
 }
 
-// exported is the fields of a version as they are exported: those of a fact with the
-// commit that asserted it.
+// exported is the fields of a version as they are exported: without those that the store
+// computes, and those of a fact with the commit that asserted it.
 func exported(v *onto.Version) []byte {
 	if v.Kind != onto.KindFact {
-		return v.Fields
+		return computed.Strip(v.Fields)
 	}
 	members, err := codec.ParseObject(v.Fields)
 	if err != nil {
@@ -151,6 +152,8 @@ func (e *csvEncoder) record(dst []byte, v *onto.Version) ([]byte, error) {
 			dst = appendSystemCell(dst, c.role, v)
 		case !v.Live() && c.name == e.schema.Key:
 			dst = appendKeyCell(dst, c.field, v.Key)
+		case !v.Live() && identifies(e.schema, c.name):
+			dst = appendTextCell(dst, partOf(e.schema, c.name, v.Key), false)
 		default:
 			dst = e.cell(dst, c, members)
 		}

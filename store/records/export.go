@@ -90,6 +90,13 @@ func chosen(ctx context.Context, v store.View, o *ExportOptions) ([]onto.Schema,
 		if _, err := v.Find(name).Exists(ctx); err != nil {
 			return nil, err
 		}
+		if strings.HasPrefix(name, onto.OwnPrefix) {
+			t, err := v.Type(name)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, t)
+		}
 	}
 	if o.Types != nil {
 		list = slices.DeleteFunc(list, func(t onto.Schema) bool { return !slices.Contains(o.Types, t.Name) })

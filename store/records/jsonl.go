@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 )
 
 // jsonlReader reads records from JSON Lines.
@@ -237,6 +238,10 @@ func (r *record) completeIdentity() {
 		name, part = r.schema.InstanceKey, &r.id.Instance
 	}
 	if *part != "" || name == "" {
+		return
+	}
+	if r.schema.ComputedKey() != nil {
+		*part, _ = computed.Of(r.schema).Key(r.fields) // the store says why there is none
 		return
 	}
 	value := codec.Find(r.fields, []string{name})

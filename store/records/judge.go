@@ -8,6 +8,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/store"
 )
 
@@ -113,7 +114,7 @@ func (f *feed) emptied(p *store.Proposal) (n int64) {
 	if schema == nil {
 		return 0
 	}
-	return emptiedIn(schema.Fields, p.Newest.Fields, p.Fields)
+	return emptiedIn(schema.Fields, computed.Strip(p.Newest.Fields), p.Fields)
 }
 
 // emptiedIn counts the fields of an object that are empty in another one, or have their

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 )
 
 // objectReader reads plain objects of one type, one on each line: the fields, with the key
@@ -86,6 +87,10 @@ func (r *objectReader) read(rec *record, line []byte) error {
 	rec.placeValue()
 	rec.completeIdentity()
 	if rec.id.Kind == onto.KindEntity && rec.id.Key == "" {
+		if r.schema.ComputedKey() != nil {
+			_, err := computed.Of(r.schema).Key(rec.fields)
+			return err
+		}
 		return onto.Errorf(onto.Invalid, "the object has no %s, which is the key of %s", r.schema.Key, r.schema.Name).WithHint("give it as a text or an int")
 	}
 	return nil

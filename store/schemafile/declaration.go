@@ -44,10 +44,11 @@ func (d declaration) read(v *node, at position, path string) (onto.Field, error)
 		{"items", d.elements(&f.Items)},
 		{"fields", d.fields(&f.Fields)},
 		{"values", d.elements(&f.Values)},
+		{"compute", readCompute(&f.Compute)},
 	}
 	keys = slices.DeleteFunc(keys, func(k key) bool {
 		known := func(name string) bool { return k.name == name }
-		return !d.top && known("search") || d.element && (known("default") || known("index")) ||
+		return !d.top && (known("search") || known("compute")) || d.element && (known("default") || known("index")) ||
 			slices.ContainsFunc(d.more, func(other key) bool { return known(other.name) })
 	})
 	err := v.readKeys(path, append(keys, d.more...)...)
@@ -120,6 +121,24 @@ func (d declaration) fields(dst *[]onto.Field) func(*node, string) error {
 			*dst = append(*dst, f)
 		}
 		return nil
+	}
+}
+
+// readCompute reads the rule by which a field is computed.
+func readCompute(dst **onto.Compute) func(*node, string) error {
+	return func(v *node, path string) error {
+		r := &onto.Compute{}
+		*dst = r
+		text := func(dst *string) func(*node, string) error {
+			return func(v *node, path string) error {
+				if v.kind != codec.String {
+					return v.fail(path, "expected text, found %s", v.found())
+				}
+				*dst = v.text
+				return nil
+			}
+		}
+		return v.readKeys(path, key{"rule", text((*string)(&r.Rule))}, key{"id", text(&r.ID)}, key{"shard_key", text(&r.ShardKey)})
 	}
 }
 

@@ -100,7 +100,7 @@ func TestParseRefusesFacts(t *testing.T) {
 			"leave it out: where nothing is known there is no fact"},
 		{"no type", attributes("pay: {many: true}"), "line 4, column 7: facts.F.fields.pay: type is missing", "use string, int, float, bool, time, date, object, list, any"},
 		{"search in a number", attributes("pay: {type: int, search: true}"), "line 4, column 32: facts.F.fields.pay.search: only strings can be searched, this is int", ""},
-		{"many of a field", field("{type: int, many: true}"), `line 5, column 31: relations.R.fields.age: unknown key "many"`, "use type, optional, default, index, search, enum, items, fields, values"},
+		{"many of a field", field("{type: int, many: true}"), `line 5, column 31: relations.R.fields.age: unknown key "many"`, "use type, optional, default, index, search, enum, items, fields, values, compute"},
 		{"the name of an entity", "entities:\n  F: {key: id, fields: {id: {type: int}}}\nfacts:\n  F: {open: true}\n",
 			"line 4, column 3: facts.F: the name is taken by another type, on line 2", ""},
 		{"a type of the store's own", "facts:\n  onto_folds: {open: true}\n",

@@ -22,7 +22,7 @@ func fieldsOf(s *onto.Schema) func(*node, string) error {
 			if s.Kind == onto.KindFact {
 				read = readAttribute
 			}
-			if err := onto.CheckUserName("field", m.name); err != nil && s.Kind != onto.KindFact {
+			if err := onto.CheckUserName("field", m.name); err != nil && s.Kind != onto.KindFact && !onto.IsComputed(m.name) {
 				return m.fail(join(path, m.name), "%w", err)
 			}
 			f, err := read(m, join(path, m.name))

@@ -12,7 +12,7 @@ import (
 
 // Format writes schemas as a YAML schema file: entities, facts, then relations, each
 // by name, with the key first among the fields. Parse gives them back. What a store keeps
-// for itself, see [onto.OwnPrefix], is left out.
+// for itself, see [onto.OwnPrefix], is left out, except for fields that it computes.
 func Format(schemas []onto.Schema) ([]byte, error) {
 	list := declared(schemas)
 	sortSchemas(list)
@@ -50,7 +50,7 @@ func declared(schemas []onto.Schema) []onto.Schema {
 		if own(s.Name) {
 			continue
 		}
-		s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return own(f.Name) })
+		s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return f.Compute == nil && own(f.Name) })
 		list = append(list, s)
 	}
 	return list
@@ -133,6 +133,23 @@ func formatField(f onto.Field) (string, error) {
 		if flag.on {
 			parts = append(parts, flag.name+": true")
 		}
+	}
+	if r := f.Compute; r != nil {
+		rule := "rule: " + string(r.Rule)
+		for _, path := range []struct{ key, text string }{{"id", r.ID}, {"shard_key", r.ShardKey}} {
+			if path.text == "" {
+				continue
+			}
+			text, err := quote(path.text)
+			if err != nil {
+				return "", err
+			}
+			if onto.CheckName("", path.text) == nil {
+				text = plainName(path.text)
+			}
+			rule += ", " + path.key + ": " + text
+		}
+		parts = append(parts, "compute: {"+rule+"}")
 	}
 	inside, err := formatInside(f)
 	return "{" + strings.Join(append(parts, inside...), ", ") + "}", err

@@ -153,7 +153,7 @@ func (r *reader) entity(m member, path string) error {
 		return at.fail(join(path, "key"), "%s is not among the fields", s.Key).
 			WithHint("%s", suggestion(s.Key, s.FieldNames()))
 	}
-	return r.add(s, at, join(path, "key"))
+	return r.add(s, m, "key", path)
 }
 
 func (r *reader) relation(m member, path string) error {
@@ -173,7 +173,7 @@ func (r *reader) relation(m member, path string) error {
 	if s.Right == "" {
 		return m.fail(path, "right is missing").WithHint("name the type at the right end")
 	}
-	return r.add(s, m.value.valueOf("instance_key"), join(path, "instance_key"))
+	return r.add(s, m, "instance_key", path)
 }
 
 // facts reads a type of facts. Its fields are its attributes.
@@ -198,11 +198,18 @@ func (r *reader) facts(m member, path string) error {
 	return nil
 }
 
-// add takes a schema. What can still be wrong with it is about its key.
-func (r *reader) add(s onto.Schema, at *node, path string) error {
+// add takes a schema. What can still be wrong with it is about its key, or about what is
+// computed in the fields of the type.
+func (r *reader) add(s onto.Schema, m member, keyed, path string) error {
 	whole, err := onto.Untyped(s).Schema()
 	if err != nil {
-		return at.fail(path, "%w", err)
+		for _, f := range s.Fields {
+			if f.Compute != nil && strings.HasPrefix(err.Error(), s.Name+"."+f.Name+": ") {
+				at := m.value.valueOf("fields").valueOf(f.Name).valueOf("compute")
+				return at.fail(join(join(join(path, "fields"), f.Name), "compute"), "%w", err)
+			}
+		}
+		return m.value.valueOf(keyed).fail(join(path, keyed), "%w", err)
 	}
 	r.schemas = append(r.schemas, whole)
 	return nil

@@ -87,7 +87,7 @@ func TestParseRefusesFields(t *testing.T) {
 		{"unknown type", field("{type: decimal}"), `line 5, column 26: ` + at + `.type: unknown type "decimal"`, types},
 		{"type is a list", field("{type: [int]}"), "line 5, column 26: " + at + ".type: expected the name of a type, found a value of type list", ""},
 		{"misspelled key", field("{type: int, optinal: true}"), `line 5, column 31: ` + at + `: unknown key "optinal"`, "did you mean optional?"},
-		{"unknown key", field("{type: int, primary_key: true}"), `line 5, column 31: ` + at + `: unknown key "primary_key"`, "use type, optional, default, index, search, enum, items, fields, values"},
+		{"unknown key", field("{type: int, primary_key: true}"), `line 5, column 31: ` + at + `: unknown key "primary_key"`, "use type, optional, default, index, search, enum, items, fields, values, compute"},
 		{"flag is a word", field("{type: int, optional: yes}"), "line 5, column 41: " + at + ".optional: expected true or false, found a value of type string", ""},
 		{"flag is a number", field("{type: int, index: 1}"), "line 5, column 38: " + at + ".index: expected true or false, found a value of type int", ""},
 		{"duplicate key", field("{type: int, type: int}"), "line 5, column 31: " + at + ".type: this key is given twice, the first time on line 5", ""},

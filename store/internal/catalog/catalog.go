@@ -58,7 +58,7 @@ func New(stored []onto.SchemaVersion, given lineage.Functions) *Catalog {
 		if v.End == nil && !last {
 			continue
 		}
-		t := &Type{Type: shape.Type{Schema: v.Schema, Version: v.Version}, End: v.End}
+		t := &Type{Type: shape.New(v.Schema, v.Version), End: v.End}
 		if chain := lineage.New(stored, v, given); !chain.Plain() {
 			t.Chain = chain
 		}

@@ -2,12 +2,15 @@ package catalog
 
 import (
 	"cmp"
+	"context"
 	"iter"
 	"reflect"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
+	"github.com/ontologia/onto/internal/own"
 	"github.com/ontologia/onto/internal/uuid"
 	"github.com/ontologia/onto/store/internal/fold"
 	"github.com/ontologia/onto/store/internal/shape"
@@ -16,19 +19,19 @@ import (
 // Stream yields the writes of a draft's intents and of further things, which
 // may be nil. A revocation is a write with the op [Revoke], to be replaced by one that
 // follows from the fact.
-func (c *Catalog) Stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
-	return (&drafting{Catalog: c, key: d.IdempotencyKey}).stream(d, things)
+func (c *Catalog) Stream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+	return (&drafting{Catalog: c, key: d.IdempotencyKey}).stream(ctx, d, things)
 }
 
 // Imported is Stream for facts that come from elsewhere, as versions. Their writes say
 // when they were asserted there: [Ranked] makes their order of it.
-func (c *Catalog) Imported(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
-	return (&drafting{Catalog: c, key: d.IdempotencyKey, imports: true}).stream(d, things)
+func (c *Catalog) Imported(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+	return (&drafting{Catalog: c, key: d.IdempotencyKey, imports: true}).stream(ctx, d, things)
 }
 
-func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+func (c *drafting) stream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
-		yield = c.checked(yield)
+		yield = c.checked(ctx, yield)
 		for in := range d.Intents() {
 			if !c.writes(in, yield) {
 				return
@@ -50,10 +53,10 @@ func (c *drafting) stream(d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[
 }
 
 // checked passes on writes that a caller may want, and an error for others.
-func (c *Catalog) checked(yield func(backend.Write, error) bool) func(backend.Write, error) bool {
+func (c *Catalog) checked(ctx context.Context, yield func(backend.Write, error) bool) func(backend.Write, error) bool {
 	return func(w backend.Write, err error) bool {
 		if err == nil {
-			err = c.Writable(w.Identity)
+			err = c.Writable(ctx, w.Identity)
 		}
 		if err == nil && w.Op == onto.Put {
 			err = c.checkNew(&w.Identity)
@@ -98,12 +101,19 @@ func (c *Catalog) checkEnds(id *onto.Identity) error {
 }
 
 // Writable refuses an identity that only the store itself writes: a state that a fold
-// makes, and what the store keeps about folds.
-func (c *Catalog) Writable(id onto.Identity) error {
-	if !c.own || id.Kind != onto.KindEntity || !c.Own(id.TypeName()) {
+// makes, what the store keeps about folds, and what other packages of this module keep,
+// which write it with a context that allows that.
+func (c *Catalog) Writable(ctx context.Context, id onto.Identity) error {
+	switch {
+	case !c.own || !c.Own(id.TypeName()):
+		return nil
+	case id.Type == fold.Guards || !fold.IsReserved(id.Type):
+		return fold.Written(id)
+	case own.Allowed(ctx):
 		return nil
 	}
-	return fold.Written(id)
+	return onto.Errorf(onto.Invalid, "%s is the store's own: no program writes what has a type whose name begins with %s", id, fold.Reserved).
+		WithHint("leave it alone; it can be read")
 }
 
 // Own reports whether only the store itself writes things of a type.
@@ -304,14 +314,14 @@ func (c *Catalog) version(v onto.Version, merge bool) (backend.Write, error) {
 		return backend.Write{}, onto.Errorf(onto.Invalid, "the version of %s has the op %q", v.Identity, v.Op).
 			WithHint("use versions as they were read, or an onto.Entity or onto.Relation")
 	case merge:
-		return c.untyped(v.Identity, v.Fields, true)
+		return c.untyped(v.Identity, computed.Strip(v.Fields), true)
 	}
 	t, err := c.Get(v.Kind, v.Type)
 	if err != nil {
 		return backend.Write{}, err
 	}
 	whole := t.Type
-	whole.Known = nil
+	whole.Known, v.Fields = nil, computed.Strip(v.Fields)
 	if v.Kind == onto.KindFact {
 		v.Fields = shape.WithAsserted(&v)
 	}

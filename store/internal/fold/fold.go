@@ -102,7 +102,7 @@ type interpreter struct {
 }
 
 func (m *interpreter) Start(_ *shape.Type, base *onto.Version) error {
-	members := slices.DeleteFunc(codec.Members(base.Fields), func(m codec.Member) bool { return m.Name == Field })
+	members := slices.DeleteFunc(codec.Members(base.Fields), func(m codec.Member) bool { return IsReserved(m.Name) })
 	m.state = codec.AppendObject(nil, members)
 	return nil
 }

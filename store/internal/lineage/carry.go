@@ -12,13 +12,14 @@ import (
 // an upgrader.
 type Carry struct {
 	Fill  []string // fields that get their default where they are absent, sorted
+	Made  []string // fields that the store computes anew, or does not compute any more, one line each
 	Fit   []string // fields whose values may not fit any more, or have another form: each is looked at
 	Moved []string // what becomes of the facts on some attributes, one line each
 	Needs []string // what needs an upgrader, one line each; nil if none is needed
 }
 
 // Plain reports whether fields can stay as they are.
-func (c Carry) Plain() bool { return len(c.Fill)+len(c.Fit)+len(c.Moved)+len(c.Needs) == 0 }
+func (c Carry) Plain() bool { return len(c.Fill)+len(c.Made)+len(c.Fit)+len(c.Moved)+len(c.Needs) == 0 }
 
 // How says what is done without an upgrader.
 func (c Carry) How() string {
@@ -26,6 +27,7 @@ func (c Carry) How() string {
 	if len(c.Fill) > 0 {
 		list = append(list, "fill defaults of "+strings.Join(c.Fill, ", "))
 	}
+	list = append(list, c.Made...)
 	if len(c.Fit) > 0 {
 		list = append(list, "check "+strings.Join(c.Fit, ", "))
 	}
@@ -59,6 +61,8 @@ func CarryOver(from, to onto.Schema) Carry {
 			continue
 		}
 		switch {
+		case f.Compute != nil:
+			c.Made = append(c.Made, "leave out "+f.Name)
 		case to.Kind != onto.KindFact:
 			c.need("%s is gone", f.Name)
 		case f.Name == onto.FactValue:
@@ -69,8 +73,33 @@ func CarryOver(from, to onto.Schema) Carry {
 			c.Moved = append(c.Moved, "facts on "+f.Name+" are left out")
 		}
 	}
+	text := onto.ComputeText.FieldName()
+	if _, has := to.Field(text); has && !slices.Contains(c.Made, made(text)) && becomesText(&onto.Field{Fields: from.Fields}, &onto.Field{Fields: to.Fields}) {
+		c.Made = append(c.Made, made(text))
+	}
 	slices.Sort(c.Fill)
 	return c
+}
+
+// made says that a field is computed anew.
+func made(name string) string { return "compute " + name }
+
+// becomesText reports whether a value that is declared as a time or a date, and so is no text,
+// is one in the other declaration, in which anything can stand.
+func becomesText(f, t *onto.Field) bool {
+	if f == nil {
+		return false
+	}
+	if t == nil {
+		t = &onto.Field{Type: onto.Any}
+	}
+	if f.Type == onto.Time || f.Type == onto.DateOnly {
+		return t.Type == onto.Any
+	}
+	return becomesText(f.Items, t.Items) || becomesText(f.Values, t.Values) || slices.ContainsFunc(f.Fields, func(inner onto.Field) bool {
+		other, _ := t.Inner(inner.Name)
+		return becomesText(&inner, other)
+	})
 }
 
 func (c *Carry) need(format string, args ...any) {
@@ -81,6 +110,8 @@ func (c *Carry) need(format string, args ...any) {
 func (c *Carry) added(t *onto.Field, path string) {
 	switch {
 	case t.Optional:
+	case t.Compute != nil:
+		c.Made = append(c.Made, made(path))
 	case t.Default != nil:
 		c.Fill = append(c.Fill, path)
 	default:
@@ -91,6 +122,11 @@ func (c *Carry) added(t *onto.Field, path string) {
 // field compares two declarations of a field.
 func (c *Carry) field(f, t *onto.Field, path string) {
 	switch {
+	case t.Compute != nil && f.Compute != nil && *t.Compute != *f.Compute:
+		if c.Made = append(c.Made, made(path)); t.Compute.Rule == onto.ComputeKey {
+			c.need("the rule of the key %s has changed", path)
+		}
+		return
 	case !f.Type.Within(t.Type):
 		c.need("%s is %s and was %s", path, t.Type, f.Type)
 		return

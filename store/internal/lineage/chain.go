@@ -38,7 +38,8 @@ func New(all []onto.SchemaVersion, last onto.SchemaVersion, given Functions) *Ch
 		if i == 0 && v.Version > 1 {
 			c.Start = v.Since
 		}
-		s := Stage{Type: &shape.Type{Schema: v.Schema, Version: v.Version}, Since: v.Since}
+		t := shape.New(v.Schema, v.Version)
+		s := Stage{Type: &t, Since: v.Since}
 		if n := len(c.Stages); n > 0 {
 			s.Step = newStep(c.Stages[n-1].Type, &v, given)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/jq"
 	"github.com/ontologia/onto/store/internal/shape"
 )
@@ -129,12 +130,13 @@ func shorten(fields []byte) string {
 	return strings.ToValidUTF8(string(fields[:most]), "") + fmt.Sprintf("… (%d bytes)", len(fields))
 }
 
-// run takes the step with one thing's fields. What comes out fits the stage.
+// run takes the step with one thing's fields. What comes out fits the stage. An upgrader sees
+// no fields that are computed: these are made of what it returns.
 func (s *Step) run(ctx context.Context, to *shape.Type, id onto.Identity, fields json.RawMessage, timeout time.Duration) (json.RawMessage, error) {
 	if s.Plain {
 		return fields, nil
 	}
-	result, err := s.made(ctx, fields, timeout)
+	result, err := s.made(ctx, computed.Strip(fields), timeout)
 	if err != nil {
 		return nil, err
 	}

@@ -10,11 +10,13 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 )
 
 // Trace brings a live version to a stage from the one before, and returns for each
 // field the field that it has its value from: itself if the step leaves it alone, or
-// one that the step gives another name. Values that the step made have none.
+// one that the step gives another name. Values that the step made have none, and fields that
+// the store computes are left out.
 func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout time.Duration) (map[string]string, error) {
 	before := *v
 	if err := c.Lift(ctx, v, stage, timeout); err != nil {
@@ -28,8 +30,9 @@ func (c *Chain) Trace(ctx context.Context, v *onto.Version, stage int, timeout t
 	if err != nil {
 		return nil, err
 	}
+	was = computed.Given(was)
 	from := make(map[string]string, len(is))
-	for _, m := range is {
+	for _, m := range computed.Given(is) {
 		if p, ok := member(was, m.Name); ok && bytes.Equal(p.Value, m.Value) {
 			from[m.Name] = m.Name
 			continue

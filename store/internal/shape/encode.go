@@ -57,26 +57,43 @@ func (t *Type) WriteStruct(v reflect.Value) (backend.Write, error) {
 			id.Key = e.field.Type.KeyText(fields[value:])
 		}
 	}
+	fields = append(fields, '}')
+	if t.computed.Keyed() {
+		var err error
+		if id.Key, err = t.computed.Key(fields); err != nil {
+			return backend.Write{}, err
+		}
+	}
 	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	return t.finish(id, append(fields, '}'), t.Known)
+	return t.finish(id, fields, t.Known)
 }
 
 // IdentityOf returns the identity of a struct.
 func (t *Type) IdentityOf(v reflect.Value) (onto.Identity, error) {
 	id := t.structIdentity(v)
+	var parts []codec.Member // of a computed key
 	for i := range t.encode {
 		e := &t.encode[i]
-		if e.Name != t.Schema.Key {
+		part := t.computed.OfKey(e.Name)
+		if e.Name != t.Schema.Key && !part {
 			continue
 		}
 		text, err := e.appendField(nil, e.Get(v), false)
-		if err != nil {
+		switch {
+		case err != nil:
 			return id, fieldError(id, e.field, err)
-		}
-		if len(text) > 0 {
+		case part && len(text) > 0:
+			parts = append(parts, codec.Member{Name: e.Name, Value: text})
+		case len(text) > 0:
 			id.Key = e.field.Type.KeyText(text)
+		}
+	}
+	if t.computed.Keyed() {
+		var err error
+		if id.Key, err = t.computed.Key(codec.AppendObject(nil, parts)); err != nil {
+			return id, err
 		}
 	}
 	return id, t.CheckIdentity(id)

@@ -13,6 +13,7 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/gostruct"
 	"github.com/ontologia/onto/internal/refusal"
 	"github.com/ontologia/onto/internal/suggest"
@@ -25,10 +26,17 @@ type Type struct {
 	Version int
 	Known   backend.Known // the fields that the program knows; nil for all
 
+	computed *computed.Rules // the fields that the store computes; nil for none
+
 	bound  *gostruct.Binding
 	given  onto.Schema    // as the struct has it
 	encode []fieldEncoder // of the struct's fields, in the schema's order
 	decode structDecoder  // of the same fields
+}
+
+// New prepares a version of a type.
+func New(s onto.Schema, version int) Type {
+	return Type{Schema: s, Version: version, computed: computed.Of(&s)}
 }
 
 // Bound reports whether a Go struct stands for the type.
@@ -85,11 +93,8 @@ func describe(id onto.Identity) string {
 // fit turns the members of an object into the canonical fields of an identity: unknown
 // and unfit values are refused, missing ones get their default.
 func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, error) {
-	id, members, err := t.withKey(id, members)
+	id, members, err := t.identify(id, members, false)
 	if err != nil {
-		return backend.Write{}, err
-	}
-	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
 	if id.Kind == onto.KindFact {
@@ -103,6 +108,9 @@ func (t *Type) fit(id onto.Identity, members []codec.Member) (backend.Write, err
 		f := &t.Schema.Fields[at]
 		if i < len(members) && members[i].Name < f.Name {
 			return backend.Write{}, t.unknownField(id, members[i].Name)
+		}
+		if f.Compute != nil {
+			continue
 		}
 		var value []byte
 		if i < len(members) && members[i].Name == f.Name {
@@ -154,7 +162,16 @@ func fitKnown(f *onto.Field, value []byte, known backend.Known) ([]byte, backend
 	return withoutNulls(in, fitted), known.With(backend.KnownField{Name: f.Name, Inside: in}), nil
 }
 
+// finish makes a write of all fields but those that are computed.
 func (t *Type) finish(id onto.Identity, fields []byte, known backend.Known) (backend.Write, error) {
+	fields, err := t.fill(fields, known)
+	if err != nil {
+		return backend.Write{}, onto.Errorf(onto.Invalid, "%s: %w", id, err)
+	}
+	return t.write(id, fields, known)
+}
+
+func (t *Type) write(id onto.Identity, fields []byte, known backend.Known) (backend.Write, error) {
 	if len(fields) > onto.MaxFields {
 		return backend.Write{}, refusal.FieldsTooLarge(id, len(fields))
 	}
@@ -170,7 +187,8 @@ func missing(id onto.Identity, f *onto.Field) ([]byte, error) {
 }
 
 func (t *Type) unknownField(id onto.Identity, name string) error {
-	err, names := onto.Errorf(onto.Invalid, "%s: type %s has no field %s", id, t.Schema.Name, name), t.Schema.FieldNames()
+	err := onto.Errorf(onto.Invalid, "%s: type %s has no field %s", describe(id), t.Schema.Name, name)
+	names := slices.DeleteFunc(t.Schema.FieldNames(), func(name string) bool { return t.computed != nil && onto.IsComputed(name) })
 	if near := suggest.Name(name, names); near != "" {
 		return err.WithHint("did you mean %s?", near)
 	}
@@ -192,6 +210,8 @@ func (t *Type) misnamed(id onto.Identity, members []codec.Member) error {
 // instance key. "" if there is none. Kept says that it is stored among the fields.
 func (t *Type) identityField() (name, what string, kept bool) {
 	switch {
+	case t.computed.Keyed():
+		return "", "", false
 	case t.Schema.Kind == onto.KindEntity:
 		return t.Schema.Key, "key", true
 	case t.Schema.Kind == onto.KindRelation:
@@ -199,6 +219,22 @@ func (t *Type) identityField() (name, what string, kept bool) {
 		return t.Schema.InstanceKey, "instance key", kept
 	}
 	return "", "", false
+}
+
+// identify makes identity and members agree on the key, and checks the identity.
+func (t *Type) identify(id onto.Identity, members []codec.Member, merge bool) (onto.Identity, []codec.Member, error) {
+	err := t.refuseComputed(id, members)
+	switch {
+	case err != nil:
+	case t.computed.Keyed():
+		id, err = t.withComputedKey(id, members, merge)
+	default:
+		id, members, err = t.withKey(id, members)
+	}
+	if err == nil {
+		err = t.CheckIdentity(id)
+	}
+	return id, members, err
 }
 
 // withKey makes identity and fields agree on the key: it may be given in

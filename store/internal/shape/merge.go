@@ -18,10 +18,7 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 	}
 	members, err := membersOf(id, fields)
 	if err == nil {
-		id, members, err = t.withKey(id, members)
-	}
-	if err == nil {
-		err = t.CheckIdentity(id)
+		id, members, err = t.identify(id, members, true)
 	}
 	if err != nil {
 		return backend.Write{}, err
@@ -53,6 +50,9 @@ func (t *Type) Merge(id onto.Identity, fields any) (backend.Write, error) {
 // it does not exist.
 func (t *Type) Initially(w backend.Write, fields any) (backend.Write, error) {
 	more, err := membersOf(w.Identity, fields)
+	if err == nil {
+		err = t.refuseComputed(w.Identity, more)
+	}
 	if err != nil {
 		return backend.Write{}, err
 	}
@@ -114,15 +114,23 @@ func (t *Type) MergeStruct(v reflect.Value) (backend.Write, error) {
 			id.Key = e.field.Type.KeyText(value)
 		}
 	}
+	fields := codec.AppendObject(nil, kept)
+	if t.computed.Keyed() {
+		var err error
+		if id.Key, err = t.computed.Key(fields); err != nil {
+			return backend.Write{}, err
+		}
+	}
 	if err := t.CheckIdentity(id); err != nil {
 		return backend.Write{}, err
 	}
-	return t.merging(id, codec.AppendObject(nil, kept), given)
+	return t.merging(id, fields, given)
 }
 
-// merging is a write that decides the given fields.
+// merging is a write that decides the given fields. What is computed follows when it is known
+// what becomes of the others.
 func (t *Type) merging(id onto.Identity, fields []byte, given backend.Known) (backend.Write, error) {
-	w, err := t.finish(id, fields, given)
+	w, err := t.write(id, fields, given)
 	w.Merge = err == nil
 	return w, err
 }

@@ -106,9 +106,9 @@ func verify(ctx context.Context, c *session.Session, name string, diff bool) err
 	})
 }
 
-// withoutOwn is a type without the fields that a store adds to it.
+// withoutOwn is a type without the fields that a store adds to it beside those that a file declares.
 func withoutOwn(s onto.Schema) onto.Schema {
-	s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return strings.HasPrefix(f.Name, onto.OwnPrefix) })
+	s.Fields = slices.DeleteFunc(slices.Clone(s.Fields), func(f onto.Field) bool { return f.Compute == nil && strings.HasPrefix(f.Name, onto.OwnPrefix) })
 	return s
 }
 

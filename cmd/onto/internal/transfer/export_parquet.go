@@ -5,11 +5,13 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend/lake/parquet"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
@@ -87,6 +89,7 @@ func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.E
 	if err != nil {
 		return 0, err
 	}
+	schema.Fields = slices.DeleteFunc(slices.Clone(schema.Fields), func(f onto.Field) bool { return f.Compute != nil })
 	out, err := parquet.NewWriter(w, parquet.NewTable(&schema))
 	if err != nil {
 		return 0, err
@@ -95,6 +98,7 @@ func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.E
 	for v, err := range parquetRows(ctx, view.FindKind(schema.Kind, schema.Name), o) {
 		if err == nil {
 			v.Type = schema.Name // a former name shows in histories
+			v.Fields = computed.Strip(v.Fields)
 			err = out.Write(&v)
 		}
 		if err != nil {
