@@ -15,7 +15,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -78,6 +78,11 @@ type Backend interface {
 	// Get returns the newest version of an identity as of a commit, which may
 	// be a delete, or NotFound if it has none.
 	Get(ctx context.Context, id onto.Identity, at int64) (onto.Version, error)
+
+	// Firsts returns, for each identity of a query, the commit with which its life as of
+	// the query's commit began: that of its first version after its last delete up to
+	// then; 0 if the identity does not live as of that commit.
+	Firsts(ctx context.Context, q *FirstsQuery) ([]int64, error)
 
 	// Scan yields the versions a query asks for, as of one snapshot.
 	Scan(ctx context.Context, q *Query) iter.Seq2[onto.Version, error]
@@ -227,6 +232,17 @@ type Word struct {
 	Prefix bool // or any word that begins with it
 }
 
+// FirstsQuery asks by which commits identities began to live.
+type FirstsQuery struct {
+	Kind onto.Kind
+	Type string
+	IDs  []onto.Identity // of that kind and type, sorted, each once
+	At   int64           // as of this commit; Head for the newest
+}
+
+// TypeName returns the type that the query is about.
+func (q *FirstsQuery) TypeName() onto.TypeName { return onto.TypeName{Kind: q.Kind, Name: q.Type} }
+
 // Place is the place of a version in an answer.
 type Place struct {
 	Values   []json.RawMessage // of each Order; nil for null
@@ -253,11 +269,27 @@ func (q *DiffQuery) TypeName() onto.TypeName { return onto.TypeName{Kind: q.Kind
 
 // CommitQuery selects commits.
 type CommitQuery struct {
-	Since  int64  // only commits after this one
-	Until  int64  // only commits up to this one; Head for all
-	Newest bool   // newest first; oldest first otherwise
-	Limit  int    // at most so many; 0 for all
-	Key    string // only the one that used this idempotency key; "" for all
+	Since  int64   // only commits after this one
+	Until  int64   // only commits up to this one; Head for all
+	Newest bool    // newest first; oldest first otherwise
+	Limit  int     // at most so many; 0 for all
+	Key    string  // only the one that used this idempotency key; "" for all
+	IDs    []int64 // only these commits, in any order; nil for all. Each commit comes once
+}
+
+// Chosen returns the commits of IDs that Since and Until include, up to a head, in the
+// order of the answer, each once.
+func (q *CommitQuery) Chosen(head int64) []int64 {
+	if q.Until != Head {
+		head = min(head, q.Until)
+	}
+	chosen := slices.DeleteFunc(slices.Clone(q.IDs), func(id int64) bool { return id <= q.Since || id > head })
+	slices.Sort(chosen)
+	chosen = slices.Compact(chosen)
+	if q.Newest {
+		slices.Reverse(chosen)
+	}
+	return chosen
 }
 
 // Registration asks for types to exist.

@@ -25,6 +25,7 @@ func (s *story) attempts() map[string]error {
 	_, errs["AppendStream"] = s.AppendStream(s.ctx, draft(), sequence(rows(3, 1), nil))
 	_, errs["Resolve"] = s.Resolve(s.ctx, onto.Point{})
 	_, errs["Get"] = s.Get(s.ctx, person("ada"), backend.Head)
+	_, errs["Firsts"] = firsts(s.ctx, s, backend.Head, person("ada"))
 	_, errs["Schemas"] = s.Schemas(s.ctx)
 	_, errs["Register"] = s.Register(s.ctx, &backend.Registration{Schemas: []onto.Schema{tagged("New")}})
 	for _, q := range questions() {

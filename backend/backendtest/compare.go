@@ -97,6 +97,8 @@ func (h *history) askLog(head int64) {
 		{Since: head / 2, Until: head - 1},
 		{Since: head / 3, Until: head * 2 / 3, Newest: true},
 		{Since: head / 4, Until: head, Limit: 3},
+		{Until: backend.Head, IDs: []int64{head, 1, head / 2, head + 1, 1}},
+		{Since: 1, Until: head, IDs: []int64{head / 3, 1, head}, Newest: true, Limit: 1},
 	} {
 		h.same("commits", q.Until, func(ctx context.Context, b backend.Backend) string {
 			return lines(b.Commits(ctx, &q), showCommit)
@@ -133,6 +135,9 @@ func (h *history) askVersions(at int64) {
 			return outcome(strings.Join(text, "\n"), err)
 		})
 	}
+	for _, ids := range byType(pool()) {
+		h.askFirsts(ids, at)
+	}
 	turn := int(at + 1) // of what is too much to ask as of each commit
 	for i, t := range changing() {
 		size := 0
@@ -154,6 +159,21 @@ func (h *history) askVersions(at int64) {
 			return lines(b.Scan(ctx, q), showVersion)
 		})
 	}
+}
+
+// askFirsts asks when the lives of identities of a type began.
+func (h *history) askFirsts(ids []onto.Identity, at int64) {
+	h.same("firsts of "+ids[0].Type, at, func(ctx context.Context, b backend.Backend) string {
+		text, err := firsts(ctx, b, at, ids...)
+		return outcome(text, err)
+	})
+}
+
+// askLives asks it about one type after another, as of the head and of any commit.
+func (h *history) askLives(turn int) {
+	types := byType(pool())
+	h.askFirsts(types[turn%len(types)], backend.Head)
+	h.askFirsts(types[(turn+1)%len(types)], int64(turn*7)%(h.head()+1))
 }
 
 // byType splits identities by their type, each part in order.

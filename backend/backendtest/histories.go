@@ -113,6 +113,9 @@ func (h *history) take(i int, s step) {
 	if got != want {
 		h.Fatalf("step %d: %s\n got: %s\nwant: %s", i, s, got, want)
 	}
+	if b != nil {
+		h.askLives(i)
+	}
 }
 
 // reopen closes handles before it opens any of them again.

@@ -52,6 +52,48 @@ func (b asOfLate) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	return b.Backend.Get(ctx, id, at)
 }
 
+// eternal takes the first version of all for the beginning of every life.
+type eternal struct{ backend.Backend }
+
+func (b eternal) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	list, err := b.Backend.Firsts(ctx, q)
+	for i := range list {
+		if list[i] == 0 {
+			continue
+		}
+		history := &backend.Query{Kind: q.Kind, Type: q.Type, Mode: backend.History, At: q.At, Identity: &q.IDs[i], Limit: 1}
+		for v, err := range b.Scan(ctx, history) {
+			if err != nil {
+				return nil, err
+			}
+			list[i] = v.Commit
+		}
+	}
+	return list, err
+}
+
+// undying tells of lives that have ended.
+type undying struct{ backend.Backend }
+
+func (b undying) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	list, err := b.Backend.Firsts(ctx, q)
+	for i := range list {
+		if v, err := b.Get(ctx, q.IDs[i], q.At); list[i] == 0 && err == nil {
+			list[i] = v.Commit
+		}
+	}
+	return list, err
+}
+
+// anyCommits does not choose commits.
+type anyCommits struct{ backend.Backend }
+
+func (b anyCommits) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
+	all := *q
+	all.IDs = nil
+	return b.Backend.Commits(ctx, &all)
+}
+
 type hiddenDelete struct{ backend.Backend }
 
 func (b hiddenDelete) Scan(ctx context.Context, q *backend.Query) versions {

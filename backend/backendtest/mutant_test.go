@@ -160,6 +160,9 @@ func mutants() []mutant {
 	return []mutant{
 		{"as of is off by one", "stories histories", around(func(b backend.Backend) asOfLate { return asOfLate{b} })},
 		{"a delete is lost", "stories histories", around(func(b backend.Backend) lostDelete { return lostDelete{b} })},
+		{"lives begin with the first version", "stories histories", around(func(b backend.Backend) eternal { return eternal{b} })},
+		{"lives never end", "stories histories", around(func(b backend.Backend) undying { return undying{b} })},
+		{"certain commits are all commits", "stories histories", around(func(b backend.Backend) anyCommits { return anyCommits{b} })},
 		{"history hides deletes", "stories histories", around(func(b backend.Backend) hiddenDelete { return hiddenDelete{b} })},
 		{"what is deleted stays in the state", "stories histories", around(func(b backend.Backend) undead { return undead{b} })},
 		{"unchanged writes make versions", "stories histories", around(newRestless)},

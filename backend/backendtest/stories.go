@@ -9,6 +9,6 @@ func stories() []tale {
 		schemaStories(), timeStories(), readStories(), historyStories(), diffStories(),
 		commitStories(), valueStories(), whereStories(), orderStories(), endpointStories(),
 		searchStories(), aggregateStories(), admitStories(), flagStories(), sequenceStories(), panicStories(), closeStories(),
-		evolveStories(), mergeStories(), endStories(), onceStories(),
+		evolveStories(), mergeStories(), endStories(), onceStories(), firstsStories(),
 	)
 }

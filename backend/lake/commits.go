@@ -3,6 +3,7 @@ package lake
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
@@ -62,13 +63,17 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 		}
 		if q.Key != "" {
 			c, err := b.keyed(ctx, s, q.Key)
-			if err != nil || c.ID > q.Since && c.ID <= until {
+			if err != nil || c.ID > q.Since && c.ID <= until && (q.IDs == nil || slices.Contains(q.IDs, c.ID)) {
 				yield(c, err)
 			}
 			return
 		}
+		commits := commitsOf(ctx, b.log, s.Tip, q.Since, until, q.Newest, &err)
+		if q.IDs != nil {
+			commits = theCommits(ctx, b.log, s.Tip, q.Chosen(until), q, &err)
+		}
 		n := 0
-		for id, m := range commitsOf(ctx, b.log, s.Tip, q.Since, until, q.Newest, &err) {
+		for id, m := range commits {
 			c, err := commitOf(m, id, s)
 			if err == nil {
 				err = b.usable(ctx)
@@ -94,6 +99,27 @@ func (b *Backend) keyed(ctx context.Context, s *protocol.Shelf, key string) (ont
 		return onto.Commit{}, err
 	}
 	return handOut(e, s.Types.Purged)
+}
+
+// theCommits yields certain commits, in their order, with their rounds.
+func theCommits(ctx context.Context, l *protocol.Log, t *protocol.Tip, ids []int64, q *backend.CommitQuery, failed *error) iter.Seq2[int64, *protocol.Manifest] {
+	if q.Limit > 0 {
+		ids = ids[:min(len(ids), q.Limit)]
+	}
+	return func(yield func(int64, *protocol.Manifest) bool) {
+		for m, err := range l.RoundsOf(ctx, t, ids) {
+			if err != nil {
+				*failed = err
+				return
+			}
+			for len(ids) > 0 && m.First <= ids[0] && ids[0] <= m.CommitID {
+				if !yield(ids[0], m) {
+					return
+				}
+				ids = ids[1:]
+			}
+		}
+	}
 }
 
 // commitsOf yields commits after one and up to another, with their rounds. The

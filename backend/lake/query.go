@@ -21,6 +21,11 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) ([]on
 	return b.queries.Find(ctx, ids, at)
 }
 
+// Firsts implements [backend.Backend].
+func (b *Backend) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	return b.queries.Firsts(ctx, q)
+}
+
 // Scan implements [backend.Backend].
 func (b *Backend) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Version, error] {
 	return b.queries.Scan(ctx, q)

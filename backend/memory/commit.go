@@ -330,7 +330,8 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 	return each(ctx, b, func(l log) ([]onto.Commit, error) {
 		var list []onto.Commit
 		for _, r := range l.commits {
-			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) && (q.Key == "" || q.Key == r.commit.IdempotencyKey) {
+			if r.commit.ID > q.Since && r.commit.ID <= l.reach(q.Until) && (q.Key == "" || q.Key == r.commit.IdempotencyKey) &&
+				(q.IDs == nil || slices.Contains(q.IDs, r.commit.ID)) {
 				list = append(list, r.handOut())
 			}
 		}

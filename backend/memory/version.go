@@ -36,6 +36,35 @@ func (b *Backend) Get(ctx context.Context, id onto.Identity, at int64) (onto.Ver
 	return handOut(v), nil
 }
 
+// Firsts implements [backend.Backend].
+func (b *Backend) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	now, err := b.moment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	firsts := make([]int64, len(q.IDs))
+	for i, id := range q.IDs {
+		firsts[i] = now.first(id, now.reach(q.At))
+	}
+	return firsts, nil
+}
+
+// first returns the commit with which an identity's life as of a commit began, 0 if it
+// does not live then.
+func (l log) first(id onto.Identity, at int64) int64 {
+	began := int64(0)
+	for _, v := range l.versions {
+		switch {
+		case v.Identity != id || v.Commit > at:
+		case !v.Live():
+			began = 0
+		case began == 0:
+			began = v.Commit
+		}
+	}
+	return began
+}
+
 // handOut returns the version with fields of its own.
 func handOut(v onto.Version) onto.Version {
 	v.Fields = bytes.Clone(v.Fields)

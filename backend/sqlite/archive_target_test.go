@@ -34,7 +34,7 @@ func TestUnfinishedTarget(t *testing.T) {
 	if err := target.Restore(t.Context(), restoration(t, source, 0, 2)); err != nil {
 		t.Fatal(err)
 	}
-	if got := query(t, path, `SELECT format, copy_json FROM onto_meta`); got != `1000007|{"commit":2,"flags":"none","origin":"the source","sum":"sum 2"}` {
+	if got := query(t, path, `SELECT format, copy_json FROM onto_meta`); got != `1000008|{"commit":2,"flags":"none","origin":"the source","sum":"sum 2"}` {
 		t.Errorf("the file has %s", got)
 	}
 	page := string(read(t, filepath.Join("..", "..", "docs", "format", "sqlite.md")))

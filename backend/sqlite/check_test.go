@@ -20,7 +20,7 @@ func TestFindings(t *testing.T) {
 		{"fields_not_canonical", `UPDATE entity_history SET fields_json = '{"n": 1, "id": "a"}' WHERE id = 1`},
 		{"op_unknown", `UPDATE entity_history SET op = 'merge' WHERE id = 1`},
 		{"projection_missing", `DELETE FROM entity_current WHERE entity_key = 'b'`},
-		{"projection_extra", `INSERT INTO entity_current VALUES ('Thing', 'zzz', 1, 1, 'put', 1, jsonb('{}'))`},
+		{"projection_extra", `INSERT INTO entity_current VALUES ('Thing', 'zzz', 1, 1, 'put', 1, jsonb('{}'), NULL)`},
 		{"projection_differs", `UPDATE entity_current SET fields = jsonb('{"id":"a","n":3}') WHERE entity_key = 'a'`},
 		{"projection_differs", `UPDATE relation_current SET fields = x'ff00ff'`},
 		{"commit_uncounted", `INSERT INTO commits (created_at) VALUES ('2099-01-01T00:00:00+00:00')`},

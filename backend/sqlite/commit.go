@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"time"
@@ -66,6 +67,13 @@ func (r *reading) commitAt(t time.Time) (int64, error) {
 func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2[onto.Commit, error] {
 	return pushed(ctx, b.reader, func(r *reading, push func(onto.Commit) error) error {
 		where, args := `c.id > ? AND c.id <= ?`, []any{q.Since, r.commitID(q.Until)}
+		if q.IDs != nil {
+			chosen, err := json.Marshal(q.Chosen(r.Head))
+			if err != nil {
+				return err
+			}
+			where, args = `c.id IN (SELECT value FROM json_each(?))`, []any{string(chosen)}
+		}
 		if q.Key != "" {
 			where, args = where+` AND c.idempotency_key = ?`, append(args, q.Key)
 		}

@@ -223,7 +223,7 @@ func TestOtherFilesStayAsTheyAre(t *testing.T) {
 	older := makeDocumentedFile(t)
 	runSQL(t, older, `UPDATE onto_meta SET format = 6; PRAGMA wal_checkpoint(TRUNCATE)`)
 	newer := makeDocumentedFile(t)
-	runSQL(t, newer, `UPDATE onto_meta SET format = 8; PRAGMA wal_checkpoint(TRUNCATE)`)
+	runSQL(t, newer, `UPDATE onto_meta SET format = 9; PRAGMA wal_checkpoint(TRUNCATE)`)
 	work := makeFile(t, `CREATE TABLE work_items (work_item_id TEXT PRIMARY KEY, dedupe_key TEXT); CREATE UNIQUE INDEX ix_work_items_dedupe ON work_items(dedupe_key)`)
 	for _, c := range []struct {
 		path, want, command string
@@ -232,7 +232,7 @@ func TestOtherFilesStayAsTheyAre(t *testing.T) {
 		{makeFile(t, original, `PRAGMA journal_mode = WAL`), "a file of the original Ontologia program", "copy"},
 		{inWAL(t, original), "a file of the original Ontologia program", "copy"},
 		{older, "a store of format 6", "copy"},
-		{newer, "format 8", ""},
+		{newer, "format 9", ""},
 		{work, "a work queue of another program", "work"},
 		{makeFile(t, `CREATE TABLE songs (title TEXT)`), "a SQLite database of another program", ""},
 		{makeFile(t, `CREATE TABLE storage_meta (key TEXT, value TEXT); INSERT INTO storage_meta VALUES ('engine_version', 'v3')`), `the engine "v3"`, ""},

@@ -51,6 +51,25 @@ func (b *Backend) Find(ctx context.Context, ids []onto.Identity, at int64) (foun
 	return found, nil
 }
 
+// Firsts implements [backend.Backend]: one read transaction, and a seek in the projection for
+// each, or in history.
+func (b *Backend) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	firsts := make([]int64, len(q.IDs))
+	err := b.reader.read(ctx, func(r *reading) (err error) {
+		t, at := b.table(q.Kind), r.commitID(q.At)
+		for i := range q.IDs {
+			if firsts[i], err = r.Born(t, &q.IDs[i], at); err != nil {
+				return err
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return firsts, nil
+}
+
 func (rd *reader) get(c *driver.Conn, id onto.Identity, at int64) (onto.Version, error) {
 	if at != backend.Head {
 		return rd.getAt(c, id, at)

@@ -7,8 +7,8 @@ import (
 	"github.com/ontologia/onto/backend/sqlite/internal/layout"
 )
 
-// prepareFile makes the tables in an empty file, and brings back what a store lacks. It
-// refuses anything else.
+// prepareFile makes the tables in an empty file, brings back what a store lacks, and upgrades
+// one of an older format. It refuses anything else.
 func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	var found layout.File
 	err := wr.retryBusy(ctx, func() (err error) {
@@ -28,7 +28,7 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 	if found.Kind == layout.Empty {
 		mode = `PRAGMA auto_vacuum = INCREMENTAL;` + mode // possible only before the first page is written
 	}
-	if err := wr.retryBusy(ctx, func() error { return w.Script(mode) }); err != nil || found.Whole {
+	if err := wr.retryBusy(ctx, func() error { return w.Script(mode) }); err != nil || found.Whole || wr.opts.asItIs {
 		return err
 	}
 	return wr.transact(ctx, w, func() error {
@@ -45,10 +45,23 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 		case found.Kind == layout.Empty:
 			return layout.Create(w)
 		}
-		if found.Shape.LacksOnlyIndexes() {
-			return layout.AddMissing(w, found.Shape)
-		}
-		_, err = wr.rebuildIn(ctx, w, found.Shape, nil)
-		return err
+		return wr.complete(ctx, w, &found)
 	})
+}
+
+// complete brings back what a store lacks, and gives an older one the present format.
+func (wr *writer) complete(ctx context.Context, w *driver.Conn, found *layout.File) error {
+	switch {
+	case found.Shape.LacksOnlyIndexes():
+		if err := layout.AddMissing(w, found.Shape); err != nil {
+			return err
+		}
+	case found.Format < layout.Format && found.Shape.IsOlder():
+		return layout.Upgrade(ctx, w, &wr.tables, found)
+	default:
+		if _, err := wr.rebuildIn(ctx, w, found.Shape, nil); err != nil {
+			return err
+		}
+	}
+	return layout.SetFormat(w, found)
 }

@@ -105,6 +105,6 @@ func (rd *reader) begin(ctx context.Context, c *driver.Conn) (*reading, error) {
 		return nil, err
 	}
 	rd.sees(row.Int(2))
-	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0)}
+	m := layout.Moment{Conn: c, Ctx: ctx, Head: row.Int(0), Format: layout.PlainFormat(row.Int(1))}
 	return &reading{m, row.Int(2), &rd.counted}, nil
 }

@@ -97,10 +97,10 @@ func PlanRestore(ctx context.Context, from, to string) (RestorePlan, error) {
 	return plan, err
 }
 
-// openToRead opens a store, read-only where it cannot be written. Unlike a connection that only
-// reads, others leave nothing beside the file when they are closed.
+// openToRead opens a store as it is, read-only where it cannot be written. Unlike a connection
+// that only reads, others leave nothing beside the file when they are closed.
 func openToRead(ctx context.Context, path string) (*Backend, error) {
-	b, err := Open(ctx, path, &Options{MustExist: true})
+	b, err := Open(ctx, path, &Options{MustExist: true, asItIs: true})
 	switch onto.CodeOf(err) {
 	case onto.ReadOnly, onto.Full, onto.Corrupt:
 		return Open(ctx, path, &Options{ReadOnly: true})

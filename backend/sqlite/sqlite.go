@@ -57,6 +57,8 @@ type Options struct {
 	Now         func() time.Time // the clock; nil for time.Now
 
 	MigrationWait time.Duration // how long a write waits for a migration, see above; 0 for DefaultMigrationWait
+
+	asItIs bool // a file of an older format is not upgraded, so that nothing can be written to it
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -175,7 +177,7 @@ func (s *store) refuseOthers(ctx context.Context) error {
 	var found layout.File
 	err = place.Look(ctx, func(c *driver.Conn) (enough bool, err error) {
 		found, err = layout.Inspect(c, s.at.Path)
-		return found.Kind == layout.Ours && found.Format == layout.Format, err
+		return found.Opens(), err
 	})
 	switch code := onto.CodeOf(driver.Wrap(s.at.Path, err)); {
 	case err == nil:

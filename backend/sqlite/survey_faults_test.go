@@ -139,11 +139,11 @@ func projectionFaults() []fault {
 		{name: "edited projection row", code: "projection_differs", sql: `UPDATE entity_current SET commit_id = 1 WHERE entity_key = 'a'`},
 		{name: "checksum of an edited projection", code: "projection_checksum", sql: `UPDATE entity_current SET commit_id = 1 WHERE entity_key = 'a'`},
 		{name: "missing projection row", code: "projection_missing", sql: `DELETE FROM entity_current WHERE entity_key = 'a'`},
-		{name: "extra projection row", code: "projection_extra", sql: `INSERT INTO relation_current VALUES ('Knows', 'a', 'c', 'x', 1, 1, 'put', 1, jsonb('{"since":1}'))`},
+		{name: "extra projection row", code: "projection_extra", sql: `INSERT INTO relation_current VALUES ('Knows', 'a', 'c', 'x', 1, 1, 'put', 1, jsonb('{"since":1}'), NULL)`},
 		{name: "JSON of the projection", code: "projection_differs", sql: `UPDATE relation_current SET fields = x'ff00ff' WHERE left_key = 'a'`},
 		{name: "edited fact in the projection", code: "projection_differs", sql: `UPDATE fact_current SET op = 'put' WHERE fact_id = 'm1'`},
 		{name: "missing fact in the projection", code: "projection_missing", sql: `DELETE FROM fact_current WHERE fact_id = 'm1'`},
-		{name: "extra fact in the projection", code: "projection_extra", sql: `INSERT INTO fact_current VALUES ('Says', 'a', 'mood', 'm2', 1, 1, 'put', 1, jsonb('{"mood":"calm"}'))`},
+		{name: "extra fact in the projection", code: "projection_extra", sql: `INSERT INTO fact_current VALUES ('Says', 'a', 'mood', 'm2', 1, 1, 'put', 1, jsonb('{"mood":"calm"}'), NULL)`},
 		{name: "another program has appended", code: "commit_uncounted", sql: `INSERT INTO commits (created_at) VALUES ('2026-01-01T00:00:00+00:00')`},
 		{name: "dropped projection", code: "check_stopped", sql: `DROP TABLE relation_current`},
 	}

@@ -258,7 +258,17 @@ func (st *store) readState(c *driver.Conn) (state, error) {
 		return s, err
 	}
 	st.sees(s.Derived)
-	return s, layout.File{Kind: layout.Ours, Format: layout.PlainFormat(format)}.Check(st.at.Path) // a newer program may have upgraded it since
+	return s, st.checkFormat(layout.PlainFormat(format))
+}
+
+// checkFormat fails if the file is no longer of the format that it had when it was opened: a
+// newer program may have upgraded it since, or an older one restored a backup.
+func (st *store) checkFormat(format int64) error {
+	if err := (layout.File{Kind: layout.Ours, Format: format}).Check(st.at.Path); err != nil || format == layout.Format {
+		return err
+	}
+	return onto.Errorf(onto.Unsupported, "%s: it is of format %d now, and is not written before it is upgraded: %w", st.at.Path, format, backend.ErrReopen).
+		WithHint("open the store again, which upgrades it")
 }
 
 // commit ends a write transaction. If it fails, nothing was written, unless the outcome

@@ -141,7 +141,22 @@ func (f *File) read(ctx context.Context, ids []onto.Identity, rows []candidate) 
 func (f *File) readGroup(ids []onto.Identity, rows []candidate) (found []onto.Version, missed []int, err error) {
 	defer f.guard(&err)
 	r := &rowReader{file: f, group: f.groups[rows[0].group]}
-	for part := range keyColumns(f.kind) {
+	if rows, missed, err = r.matching(ids, rows); err != nil {
+		return nil, nil, err
+	}
+	found, err = r.versions(ids, rows)
+	return found, missed, err
+}
+
+// rowReader reads single rows of a row group.
+type rowReader struct {
+	file  *File
+	group *group
+}
+
+// matching returns the rows that are of their identity, and the identities of the others.
+func (r *rowReader) matching(ids []onto.Identity, rows []candidate) (_ []candidate, missed []int, err error) {
+	for part := range keyColumns(r.file.kind) {
 		matching := rows[:0:0]
 		err = r.texts(keyColumn+part, rows, func(i int, key []byte) error {
 			if string(key) == keyOf(&ids[rows[i].id], part) {
@@ -156,14 +171,7 @@ func (f *File) readGroup(ids []onto.Identity, rows []candidate) (found []onto.Ve
 		}
 		rows = matching
 	}
-	found, err = r.versions(ids, rows)
-	return found, missed, err
-}
-
-// rowReader reads single rows of a row group.
-type rowReader struct {
-	file  *File
-	group *group
+	return rows, missed, nil
 }
 
 // versions reads the rest of rows whose identities are known.

@@ -68,17 +68,31 @@ func (b *Querier) Find(ctx context.Context, ids []onto.Identity, at int64) ([]on
 
 // find finds versions of one type in data files, in no order.
 func (b *Querier) find(ctx context.Context, ids []onto.Identity, at int64) ([]onto.Version, error) {
+	return lookedUp(ctx, b, ids[0].TypeName(), at, func(s *protocol.Shelf) ([]onto.Version, error) {
+		return b.Files.Find(ctx, s, ids[0].TypeName(), ids, reach(s, at))
+	})
+}
+
+// Firsts answers as [backend.Backend] says.
+func (b *Querier) Firsts(ctx context.Context, q *backend.FirstsQuery) ([]int64, error) {
+	return lookedUp(ctx, b, q.TypeName(), q.At, func(s *protocol.Shelf) ([]int64, error) {
+		return b.Files.Firsts(ctx, s, q.TypeName(), q.IDs, reach(s, q.At))
+	})
+}
+
+// lookedUp looks something up in the data files of a type, again if they were replaced
+// meanwhile or a local copy was damaged.
+func lookedUp[T any](ctx context.Context, b *Querier, t onto.TypeName, at int64, look func(s *protocol.Shelf) (T, error)) (found T, err error) {
 	s, err := b.Newest(ctx)
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	t := ids[0].TypeName()
-	found, err := b.Files.Find(ctx, s, t, ids, reach(s, at))
+	found, err = look(s)
 	if errors.Is(err, protocol.ErrReplaced) {
-		return b.find(ctx, ids, at)
+		return lookedUp(ctx, b, t, at, look)
 	}
 	if err != nil && (&scope{own: tableOf(s, t, 0, reach(s, at))}).doubt(b.Files, err) {
-		found, err = b.Files.Find(ctx, s, t, ids, reach(s, at))
+		found, err = look(s)
 	}
 	return found, err
 }

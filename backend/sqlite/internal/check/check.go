@@ -229,12 +229,16 @@ func (c *checker) projections() error {
 // projection walks history's newest versions and the projection side by side,
 // both in order of identity.
 func (c *checker) projection(t *layout.Table) error {
-	want, err := c.r.Query(c.ctx, t.StateSQL(), lastPossible, lastPossible)
+	state, projected := t.CreatedStateSQL(), t.CreatedProjectedSQL()
+	if c.r.Format < layout.CreatedFormat {
+		state, projected = t.StateSQL(), t.ProjectedSQL()
+	}
+	want, err := c.r.Query(c.ctx, state, lastPossible, lastPossible)
 	if err != nil {
 		return err
 	}
 	defer want.Close()
-	got, err := c.r.Query(c.ctx, t.ProjectedSQL())
+	got, err := c.r.Query(c.ctx, projected)
 	if err != nil {
 		return err
 	}
@@ -293,5 +297,16 @@ func (c *checker) compare(t *layout.Table, want, got *driver.Rows) error {
 		want.Int(n+4) != got.Int(n+4) || !bytes.Equal(fields, g.Fields) {
 		return c.report(audit.ProjectionDiffers, "%s: the projection has commit %d, history has commit %d with other contents", id, g.Commit, w.Commit)
 	}
+	if want.Vals[n+5] != got.Vals[n+5] {
+		return c.report(audit.ProjectionDiffers, "%s: the projection has %v as the commit that has created it again, history has %v", id, orNone(got.Vals[n+5]), orNone(want.Vals[n+5]))
+	}
 	return nil
+}
+
+// orNone is a value for a message.
+func orNone(value any) any {
+	if value == nil {
+		return "none"
+	}
+	return value
 }

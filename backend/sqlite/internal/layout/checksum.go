@@ -21,22 +21,32 @@ import (
 // StateSQL finds the newest version of each identity as of a commit, which is
 // given twice, in history and in order of identity: identity, commit_id, op,
 // schema_version_id, fields and the identity's first commit.
-func (t *Table) StateSQL() string {
-	return t.newestSQL("h.commit_id <= ? AND h.id = "+t.NewestAt("h", "?")) + " ORDER BY " + t.List("h")
+func (t *Table) StateSQL() string { return t.stateSQL("NULL") }
+
+// CreatedStateSQL is StateSQL with what created_commit_id has to be.
+func (t *Table) CreatedStateSQL() string { return t.stateSQL(t.createdSQL("h")) }
+
+func (t *Table) stateSQL(created string) string {
+	return t.newestSQL("h.commit_id <= ? AND h.id = "+t.NewestAt("h", "?"), created) + " ORDER BY " + t.List("h")
 }
 
-// newestSQL is these columns of some rows of history.
-func (t *Table) newestSQL(where string) string {
+// newestSQL is these columns of some rows of history, and another one.
+func (t *Table) newestSQL(where, created string) string {
 	return fmt.Sprintf(`SELECT %s, h.commit_id, h.op, h.schema_version_id, CAST(h.fields_json AS BLOB),
-			(SELECT min(s.commit_id) FROM %[2]s s WHERE %[3]s)
-		FROM %[2]s h WHERE %[4]s`, t.List("h"), t.History, t.Matches("s", "h"), where)
+			(SELECT min(s.commit_id) FROM %[2]s s WHERE %[3]s), %[5]s
+		FROM %[2]s h WHERE %[4]s`, t.List("h"), t.History, t.Matches("s", "h"), where, created)
 }
 
-// ProjectedSQL is the same columns from the projection. Fields that cannot be
+// ProjectedSQL is the columns of StateSQL from the projection. Fields that cannot be
 // read are empty.
-func (t *Table) ProjectedSQL() string {
-	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id
-		FROM %s c ORDER BY %s`, t.List("c"), SoundFields, t.Current, t.List("c"))
+func (t *Table) ProjectedSQL() string { return t.projectedSQL("NULL") }
+
+// CreatedProjectedSQL is ProjectedSQL with created_commit_id.
+func (t *Table) CreatedProjectedSQL() string { return t.projectedSQL("c.created_commit_id") }
+
+func (t *Table) projectedSQL(created string) string {
+	return fmt.Sprintf(`SELECT %s, c.commit_id, c.op, c.schema_version_id, %s, c.first_commit_id, %s
+		FROM %s c ORDER BY %s`, t.List("c"), SoundFields, created, t.Current, t.List("c"))
 }
 
 // SoundFields is the JSON of the projection row c; empty if it cannot be read or is too
@@ -46,7 +56,8 @@ var SoundFields = fmt.Sprintf(`CAST(iif(length(c.fields) <= %d AND json_valid(c.
 // digest computes the checksum: SHA-256 over the rows, entities before
 // facts before relations. Of each row it takes kind, type, keys, commit, first commit, op,
 // schema version and canonical fields, as text, each after its length in eight
-// bytes, the highest first.
+// bytes, the highest first. Created_commit_id follows from history as well and is left
+// out, so that the checksum of format 7 stays right.
 type digest struct {
 	hash hash.Hash
 	buf  []byte

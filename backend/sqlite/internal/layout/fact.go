@@ -26,6 +26,7 @@ CREATE TABLE IF NOT EXISTS fact_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
+    created_commit_id INTEGER,
     PRIMARY KEY (fact_type, subject, attribute, fact_id)
 ) WITHOUT ROWID;
 ` + createFactPast

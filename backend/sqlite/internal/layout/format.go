@@ -13,8 +13,12 @@ import (
 	"github.com/ontologia/onto/internal/refusal"
 )
 
-// Format is the version of what this package adds to the original's tables.
-const Format = 7
+// Format is the version of what this package adds to the original's tables. A file of the
+// oldest format that is opened is read as it is, and upgraded before anything is written.
+const (
+	Format       = 8
+	OldestFormat = 7
+)
 
 // FileKind is what a file turns out to be.
 type FileKind uint8
@@ -34,7 +38,7 @@ type File struct {
 	Format int64
 	Engine string // that the file is for, in the original program's words
 	Copy   backend.CopyState
-	Whole  bool   // no table, column or index of ours is missing
+	Whole  bool   // it is of this format, and no table, column or index of ours is missing
 	Shape  *Shape // nil where only the format is judged
 }
 
@@ -72,13 +76,13 @@ func (s *Shape) ours(c *driver.Conn) (File, error) {
 	}
 	format, err := c.QueryInt(`SELECT format FROM onto_meta`)
 	found := File{Kind: Ours, Format: PlainFormat(format)}
-	if err != nil || found.Format != Format {
+	if err != nil || !found.Opens() {
 		return found, err
 	}
 	if err := s.sound(); err != nil {
 		return File{}, err
 	}
-	found.Whole = s.whole()
+	found.Whole = found.Format == Format && s.whole()
 	if format != found.Format {
 		found.Copy, err = ReadCopy(c)
 	}
@@ -106,23 +110,33 @@ func (s *Shape) whole() bool {
 }
 
 // LacksOnlyIndexes reports whether every table and column is there.
-func (s *Shape) LacksOnlyIndexes() bool {
-	return s.lacks == "" && s.has(slices.Collect(maps.Keys(declaredTables()))...)
+func (s *Shape) LacksOnlyIndexes() bool { return s.lacks == "" && s.hasTables() }
+
+// IsOlder reports whether every table and column is there that format 7 has.
+func (s *Shape) IsOlder() bool {
+	return s.hasTables() && strings.Count(s.lacks, ";") == len(Tables{}) && strings.Count(s.lacks, "_current ADD COLUMN created_commit_id ") == len(Tables{})
 }
+
+func (s *Shape) hasTables() bool { return s.has(slices.Collect(maps.Keys(declaredTables()))...) }
 
 // hasIndexes reports whether the indexes are there.
 func (s *Shape) hasIndexes(names []string) bool {
 	return !slices.ContainsFunc(names, func(name string) bool { return !slices.Contains(s.indexes, name) })
 }
 
-// Check refuses what is no store of this format. A new store can be filled with what the
+// Opens reports whether the file is a store of a format that is opened.
+func (f *File) Opens() bool {
+	return f.Kind == Ours && OldestFormat <= f.Format && f.Format <= Format
+}
+
+// Check refuses what is no store of a format that is opened. A new store can be filled with what the
 // original program or an older format of this one has kept.
 func (f File) Check(path string) error {
 	what := ""
 	switch {
 	case f.Kind == Ours && f.Format > Format:
 		return refusal.NewerFormat(path, int(f.Format), Format)
-	case f.Kind == Ours && f.Format < Format:
+	case f.Kind == Ours && f.Format < OldestFormat:
 		what = fmt.Sprintf("it is a store of format %d, and this program keeps stores of format %d", f.Format, Format)
 	case f.Kind == Original && (f.Engine == "" || f.Engine == "v1" || f.Engine == "v2"):
 		what = "it is a file of the original Ontologia program"

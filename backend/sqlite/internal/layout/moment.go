@@ -10,8 +10,9 @@ import (
 // Moment is a read transaction: all its statements see one snapshot.
 type Moment struct {
 	*driver.Conn
-	Ctx  context.Context // of the read: its end interrupts every statement
-	Head int64           // the newest commit
+	Ctx    context.Context // of the read: its end interrupts every statement
+	Head   int64           // the newest commit
+	Format int64           // of the file
 }
 
 // QueryRow is that of the connection. The end of the read interrupts it.

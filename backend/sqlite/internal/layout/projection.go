@@ -11,7 +11,7 @@ import (
 // cannot be read, which is damage of history, are NULL.
 func Project(ctx context.Context, w *driver.Conn, t *Table, step func()) error {
 	width := len(t.Columns)
-	return w.Each(ctx, t.newestSQL("h.id = "+t.Newest("h")), nil, func(rows *driver.Rows) error {
+	return w.Each(ctx, t.newestSQL("h.id = "+t.Newest("h"), t.createdSQL("h")), nil, func(rows *driver.Rows) error {
 		v := Version(rows, width, t.Identity(rows, 0))
 		var fields any
 		if canonical, err := CanonicalFields(v.Fields); err == nil {
@@ -19,7 +19,7 @@ func Project(ctx context.Context, w *driver.Conn, t *Table, step func()) error {
 		}
 		args := IdentityArgs(nil, &v.Identity)
 		step()
-		return w.Exec(t.upsertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields)...)
+		return w.Exec(t.insertOne, append(args, v.Commit, rows.Int(width+4), string(v.Op), v.SchemaVersion, fields, rows.Vals[width+5])...)
 	})
 }
 

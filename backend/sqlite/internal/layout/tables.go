@@ -141,6 +141,7 @@ CREATE TABLE IF NOT EXISTS entity_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
+    created_commit_id INTEGER,
     PRIMARY KEY (entity_type, entity_key)
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS relation_current (
@@ -153,6 +154,7 @@ CREATE TABLE IF NOT EXISTS relation_current (
     op TEXT NOT NULL,
     schema_version_id INTEGER NOT NULL,
     fields BLOB,
+    created_commit_id INTEGER,
     PRIMARY KEY (relation_type, left_key, right_key, instance_key)
 ) WITHOUT ROWID;
 `
@@ -220,10 +222,11 @@ type Table struct {
 
 	Get, GetAt, Lookup string
 	FirstRow           string // the row id of an identity's first version
+	First, FirstAt     string // see Born
 	Near               map[NearShape]string
 	upsertHistory      string         // projection rows out of a range of history rows
 	superseding        string         // rows of the past out of a range of history rows
-	upsertOne          string         // one projection row
+	insertOne          string         // one projection row
 	inserts, lookups   map[int]string // by number of rows
 }
 
@@ -311,12 +314,14 @@ func NewTable(kind onto.Kind) *Table {
 	t.FirstRow = fmt.Sprintf(`SELECT %s FROM %s c WHERE %s`, t.FirstID("c"), t.Current, same)
 	columns := strings.Join(t.Columns, ", ")
 	onConflict := `ON CONFLICT DO UPDATE SET commit_id = excluded.commit_id, op = excluded.op,
-		schema_version_id = excluded.schema_version_id, fields = excluded.fields`
+		schema_version_id = excluded.schema_version_id, fields = excluded.fields,
+		created_commit_id = iif(excluded.op = 'delete', NULL, iif(op = 'delete', excluded.commit_id, created_commit_id))`
 	t.upsertHistory = fmt.Sprintf(`INSERT INTO %s (%[2]s, commit_id, first_commit_id, op, schema_version_id, fields)
 		SELECT %[2]s, commit_id, commit_id, op, schema_version_id, jsonb(fields_json)
 		FROM %[3]s WHERE id BETWEEN ? AND ? ORDER BY id %[4]s`, t.Current, columns, t.History, onConflict)
-	t.upsertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields)
-		VALUES (%s?, ?, ?, ?, jsonb(?)) %s`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)), onConflict)
+	t.insertOne = fmt.Sprintf(`INSERT INTO %s (%s, commit_id, first_commit_id, op, schema_version_id, fields, created_commit_id)
+		VALUES (%s?, ?, ?, ?, jsonb(?), ?)`, t.Current, columns, strings.Repeat("?, ", len(t.Columns)))
+	t.First, t.FirstAt = t.bornSQL()
 	t.superseding = t.supersede()
 	t.Near = t.nearSQL()
 	t.inserts = map[int]string{1: t.insertSQL(1), SmallBulk: t.insertSQL(SmallBulk), LargeBulk: t.insertSQL(LargeBulk)}
