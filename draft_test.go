@@ -130,3 +130,31 @@ func TestDraftCheck(t *testing.T) {
 		}
 	}
 }
+
+// What a draft was computed from is kept in order, beside what it expects, and checked like it.
+func TestDraftGiven(t *testing.T) {
+	a, b := onto.EntityID("T", "a"), onto.RelationID("R", "a", "b")
+	common := onto.Draft{}.ExpectHead(1).Given(a, 3)
+	left, right := common.GivenHead(7), common.Given(b, 0).Given(a, 3)
+	for _, c := range []struct {
+		draft onto.Draft
+		want  []onto.Expectation
+	}{
+		{onto.Draft{}.ExpectHead(2), nil},
+		{common, []onto.Expectation{{Identity: a, Commit: 3}}},
+		{left, []onto.Expectation{{Identity: a, Commit: 3}, {Head: true, Commit: 7}}},
+		{right, []onto.Expectation{{Identity: a, Commit: 3}, {Identity: b}, {Identity: a, Commit: 3}}},
+	} {
+		if got := c.draft.Fences(); !slices.Equal(got, c.want) {
+			t.Errorf("got %v, want %v", got, c.want)
+		}
+		if err := c.draft.Check(); err != nil || len(c.draft.Expectations()) > 1 {
+			t.Errorf("got %v, and expectations %v", err, c.draft.Expectations())
+		}
+	}
+	for text, d := range map[string]onto.Draft{"-1": onto.Draft{}.Given(a, -1), "-2": onto.Draft{}.GivenHead(-2), "key is empty": onto.Draft{}.Given(onto.EntityID("T", ""), 1)} {
+		if err := d.Check(); onto.CodeOf(err) != onto.Invalid || !strings.Contains(err.Error(), text) {
+			t.Errorf("got %v, want it to say %q", err, text)
+		}
+	}
+}

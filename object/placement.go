@@ -41,7 +41,7 @@ func (p *placement) equal(other *placement) bool {
 // readPlacement returns the placement that a store holds, and whether it holds one.
 func readPlacement(ctx context.Context, s *store.Store) (placement, bool, error) {
 	p := placement{}
-	if _, err := s.Schema(placementType); err != nil {
+	if _, err := s.Type(placementType); err != nil {
 		return p, false, nil
 	}
 	v, err := s.Now().Get(ctx, onto.EntityID(placementType, placementID))

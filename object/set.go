@@ -138,7 +138,7 @@ func (v *Vaults) add(k *kind) error {
 				WithHint("give one of them another name with As")
 		case name != k.name() && other.goType == k.goType:
 			return onto.Errorf(onto.Conflict, "vault %s has %v under two names: %s and %s", k.vault, k.goType, name, k.name())
-		case name == k.name() && !other.schema.Equal(k.schema):
+		case name == k.name() && !reflect.DeepEqual(other.schema, k.schema):
 			return onto.Errorf(onto.Conflict, "vault %s has the set %s twice, with different indexes or search", k.vault, name).
 				WithHint("make it ready once and share it")
 		}

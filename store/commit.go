@@ -37,22 +37,46 @@ func (s *Store) Commit(ctx context.Context, d onto.Draft) (onto.Result, error) {
 
 // draft is the backend's form of a draft, without its digest, made with a catalog.
 func (s *Store) draft(ctx context.Context, types *catalog.Catalog, d onto.Draft) (*backend.Draft, error) {
+	return s.drafted(ctx, types.Drafting(d.IdempotencyKey), d)
+}
+
+// drafted is draft for the first part of a draft.
+func (s *Store) drafted(ctx context.Context, made *catalog.Drafting, d onto.Draft) (*backend.Draft, error) {
 	draft, err := s.header(ctx, d)
 	if err != nil {
 		return nil, err
 	}
-	for w, err := range types.Stream(ctx, d, nil) {
+	for w, err := range made.Stream(ctx, d, nil) {
 		if err != nil {
 			return nil, err
 		}
 		if len(draft.Writes) == s.opts.MaxBatch {
-			return nil, onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
-				WithHint("use CommitStream, or split the draft")
+			return nil, s.tooMany()
 		}
 		draft.Writes = append(draft.Writes, w)
 	}
 	draft.Writes, err = backend.SortWrites(draft.Writes)
 	return draft, err
+}
+
+// tooMany is the error for a draft with too many intents.
+func (s *Store) tooMany() *onto.Error {
+	return onto.Errorf(onto.TooLarge, "the draft has more than %d intents", s.opts.MaxBatch).
+		WithHint("use CommitStream, or split the draft")
+}
+
+// emit adds events to a draft.
+func (s *Store) emit(draft *backend.Draft, things []any) error {
+	rules := emission.Rules{Namespace: s.opts.Namespace, MaxDepth: s.opts.MaxChainDepth}
+	events, err := rules.Events(things)
+	if err != nil {
+		return err
+	}
+	draft.Events = append(draft.Events, events...)
+	if n := len(draft.Events); n > s.opts.MaxBatch {
+		return onto.Errorf(onto.TooLarge, "the draft has %d events, the limit is %d", n, s.opts.MaxBatch)
+	}
+	return nil
 }
 
 // header is the backend's form of everything but the intents.
@@ -83,13 +107,8 @@ func (s *Store) header(ctx context.Context, d onto.Draft) (*backend.Draft, error
 		},
 		Expect: expect, Fence: fence, Lease: d.Lease, Acks: d.Acks, Advance: d.Advance,
 	}
-	rules := emission.Rules{Namespace: s.opts.Namespace, MaxDepth: s.opts.MaxChainDepth}
-	var err error
-	if draft.Events, err = rules.Events(d.Emitted()); err != nil {
+	if err := s.emit(draft, d.Emitted()); err != nil {
 		return nil, err
-	}
-	if n := len(draft.Events); n > s.opts.MaxBatch {
-		return nil, onto.Errorf(onto.TooLarge, "the draft has %d events, the limit is %d", n, s.opts.MaxBatch)
 	}
 	if _, taken := d.Metadata[fold.Rebuild]; taken {
 		return nil, onto.Errorf(onto.Invalid, "metadata: the name %s is the store's own", fold.Rebuild)

@@ -18,6 +18,7 @@ type CommitOptions struct {
 
 	Type  string                 // only those that changed things of this type; "" for all
 	Match func(onto.Commit) bool // only those for which it is true; nil for all
+	Key   string                 // only the one that used this idempotency key; "" for all
 }
 
 // Commits yields commits. It needs little memory, however many there are and however few
@@ -30,6 +31,9 @@ func (s *Store) Commits(ctx context.Context, q CommitOptions) iter.Seq2[onto.Com
 	switch {
 	case q.Type != "":
 		return limited(s.commitsOfType(ctx, q), q.Limit)
+	case q.Key != "":
+		all.Key = q.Key
+		return limited(chosen(s.b.Commits(ctx, &all), q.Match), q.Limit)
 	case q.Match != nil:
 		return limited(chosen(s.b.Commits(ctx, &all), q.Match), q.Limit)
 	}
@@ -92,7 +96,9 @@ func (s *Store) commitsOfType(ctx context.Context, q CommitOptions) iter.Seq2[on
 				continue
 			}
 			part := s.b.Commits(ctx, &backend.CommitQuery{Since: first - 1, Until: last, Newest: q.Newest})
-			for c, err := range chosen(part, func(c onto.Commit) bool { return touched[c.ID] && (q.Match == nil || q.Match(c)) }) {
+			for c, err := range chosen(part, func(c onto.Commit) bool {
+				return touched[c.ID] && (q.Key == "" || q.Key == c.IdempotencyKey) && (q.Match == nil || q.Match(c))
+			}) {
 				if !yield(c, err) || err != nil {
 					return
 				}

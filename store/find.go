@@ -38,9 +38,14 @@ func (v View) query(find func(View) (*catalog.Type, error)) Query[onto.Version] 
 	}
 }
 
-// Find asks for the live T that a view shows, in order of identity.
-func Find[T any](v View) Query[T] {
-	return Query[T]{newQuestion(v, func(v View) (*catalog.Type, error) { return v.structType(reflect.TypeFor[T]()) }), decode[T]}
+// Find asks for the live T that a view or a transaction shows, in order of identity.
+func Find[T any, V Source](source V) Query[T] {
+	v, tx := from(source)
+	find := func(v View) (*catalog.Type, error) { return v.structType(reflect.TypeFor[T]()) }
+	if tx != nil {
+		find = tx.finding(find)
+	}
+	return Query[T]{newQuestion(v, find), decode[T]}
 }
 
 func decode[T any](t *catalog.Type, v *onto.Version) (T, error) {

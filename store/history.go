@@ -76,9 +76,15 @@ func (v View) noHistory(ctx context.Context, id onto.Identity, where []onto.Filt
 	yield(Entry{}, onto.Errorf(onto.NotFound, "%s does not exist and never did", id))
 }
 
-// History yields the versions of the T with this key, oldest first. The key is
-// as in Get. A version that the Go type cannot hold is SchemaOutdated, as for [Query.All].
-func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Versioned[T], error] {
+// History yields the versions of the T with this key, oldest first: all those of a store, or
+// those up to the moment of a view. The key is as in Get. A version that the Go type cannot hold
+// is SchemaOutdated, as for [Query.All].
+func History[T any, V *Store | View](ctx context.Context, of V, key ...string) iter.Seq2[Versioned[T], error] {
+	v, ok := any(of).(View)
+	if !ok {
+		v = any(of).(*Store).Now()
+	}
+	s := v.s
 	t, err := s.catalog().OfStruct(reflect.TypeFor[T]())
 	if err != nil {
 		return failed[Versioned[T]](err)
@@ -88,7 +94,7 @@ func History[T any](ctx context.Context, s *Store, key ...string) iter.Seq2[Vers
 		return failed[Versioned[T]](err)
 	}
 	return func(yield func(Versioned[T], error) bool) {
-		for e, err := range s.History(ctx, id) {
+		for e, err := range v.History(ctx, id) {
 			p := Versioned[T]{Entry: e}
 			if err == nil {
 				t, err = s.catalog().OfStruct(reflect.TypeFor[T]()) // it may be outdated by now

@@ -62,7 +62,7 @@ func Update[T any](ctx context.Context, s *Store, d onto.Draft, key Key, change 
 		if err := queued.Advance(ctx); err != nil {
 			return onto.Result{}, err
 		}
-		value, found, err := read[T](ctx, s.Now(), key)
+		value, found, err := read[T](ctx, s.Now(), nil, key)
 		if err != nil {
 			return onto.Result{}, err
 		}

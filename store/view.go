@@ -39,7 +39,7 @@ func (v View) current() View {
 }
 
 // Now views the newest state, whatever that is when a question is asked. For
-// several questions about one moment, ask Head first and use At.
+// several questions about one moment, use Pin.
 func (s *Store) Now() View { return View{s: s} }
 
 // At views the state right after a commit. Commit 0 is the empty store.
@@ -48,6 +48,13 @@ func (s *Store) At(commit int64) View { return View{s: s, point: onto.AtCommit(c
 // AsOf views the state at a time: after the last commit that is not later. A
 // time after the head views the head.
 func (s *Store) AsOf(t time.Time) View { return View{s: s, point: onto.AtTime(t)} }
+
+// Pin views the newest state as it is now: unlike [Store.Now], which follows the head, the
+// view stays as it is. Without [View.ValidAt] it is about the present time.
+func (s *Store) Pin(ctx context.Context) (View, error) {
+	head, err := s.Head(ctx)
+	return s.At(head.ID).ValidAt(time.Now()), err
+}
 
 // View views a point.
 func (s *Store) View(p onto.Point) View { return View{s: s, point: p} }
@@ -281,17 +288,33 @@ func logCommand(id onto.Identity) []string {
 	return append(command, parts...)
 }
 
-// Get returns the T with this key as the view shows it, or NotFound. The key
-// of an entity is one part; that of a relation is left and right, and its
-// instance key if it has one.
-func Get[T any](ctx context.Context, v View, key ...string) (T, error) {
-	value, _, err := read[T](ctx, v, key)
+// Source is what [Get], [GetVersion] and [Find] read from: a [View], or a [Tx].
+type Source interface{ View | *Tx }
+
+// from returns the view of a source, and the transaction, if it is one.
+func from[V Source](source V) (View, *Tx) {
+	switch source := any(source).(type) {
+	case *Tx:
+		return source.view, source
+	case View:
+		return source, nil
+	}
+	return View{}, nil
+}
+
+// Get returns the T with this key as the view or the transaction shows it, or NotFound. The
+// key of an entity is one part; that of a relation is left and right, and its instance key
+// if it has one.
+func Get[T any, V Source](ctx context.Context, source V, key ...string) (T, error) {
+	v, tx := from(source)
+	value, _, err := read[T](ctx, v, tx, key)
 	return value, err
 }
 
 // GetVersion is Get with the version beside the value, and the commit that made it.
-func GetVersion[T any](ctx context.Context, v View, key ...string) (Versioned[T], error) {
-	value, found, err := read[T](ctx, v, key)
+func GetVersion[T any, V Source](ctx context.Context, source V, key ...string) (Versioned[T], error) {
+	v, tx := from(source)
+	value, found, err := read[T](ctx, v, tx, key)
 	if err != nil {
 		return Versioned[T]{}, err
 	}
@@ -299,8 +322,19 @@ func GetVersion[T any](ctx context.Context, v View, key ...string) (Versioned[T]
 	return Versioned[T]{value, Entry{found, commit}}, err
 }
 
-// read reads a T and the version that it was decoded from.
-func read[T any](ctx context.Context, v View, key []string) (value T, found onto.Version, err error) {
+// GetRow is Get with the version that was read. It is one question less than GetVersion.
+func GetRow[T any, V Source](ctx context.Context, source V, key ...string) (Row[T], error) {
+	v, tx := from(source)
+	value, found, err := read[T](ctx, v, tx, key)
+	return Row[T]{value, found}, err
+}
+
+// read reads a T and the version that it was decoded from. A transaction, unless it is nil,
+// notes it.
+func read[T any](ctx context.Context, v View, tx *Tx, key []string) (value T, found onto.Version, err error) {
+	if err := tx.usable(); err != nil {
+		return value, found, err
+	}
 	err = again(func() error {
 		v := v.current()
 		t, err := v.structType(reflect.TypeFor[T]())
@@ -311,10 +345,15 @@ func read[T any](ctx context.Context, v View, key []string) (value T, found onto
 		if err != nil {
 			return err
 		}
-		if found, err = v.get(ctx, t, id); err != nil {
+		found, err = v.get(ctx, t, id)
+		found.Identity = id
+		if err != nil {
 			return err
 		}
 		return t.Decode(&found, &value)
 	})
+	if tx != nil {
+		err = tx.readInto(reflect.ValueOf(&value).Elem(), &found, err)
+	}
 	return value, found, err
 }

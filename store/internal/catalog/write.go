@@ -20,16 +20,22 @@ import (
 // may be nil. A revocation is a write with the op [Revoke], to be replaced by one that
 // follows from the fact.
 func (c *Catalog) Stream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
-	return (&drafting{Catalog: c, key: d.IdempotencyKey}).stream(ctx, d, things)
+	return c.Drafting(d.IdempotencyKey).Stream(ctx, d, things)
 }
 
 // Imported is Stream for facts that come from elsewhere, as versions. Their writes say
 // when they were asserted there: [Ranked] makes their order of it.
 func (c *Catalog) Imported(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
-	return (&drafting{Catalog: c, key: d.IdempotencyKey, imports: true}).stream(ctx, d, things)
+	return (&Drafting{Catalog: c, key: d.IdempotencyKey, imports: true}).Stream(ctx, d, things)
 }
 
-func (c *drafting) stream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
+// Drafting makes the writes of a draft with an idempotency key, "" for none, that comes in
+// several parts.
+func (c *Catalog) Drafting(key string) *Drafting { return &Drafting{Catalog: c, key: key} }
+
+// Stream is [Catalog.Stream] for one more part of the draft. Its facts come after those of
+// the parts before.
+func (c *Drafting) Stream(ctx context.Context, d onto.Draft, things iter.Seq2[any, error]) iter.Seq2[backend.Write, error] {
 	return func(yield func(backend.Write, error) bool) {
 		yield = c.checked(ctx, yield)
 		for in := range d.Intents() {
@@ -125,8 +131,8 @@ func (c *Catalog) Own(name onto.TypeName) bool {
 // Revoke is the op of a write that stands for a revocation.
 const Revoke = shape.Revoke
 
-// drafting makes the writes of one draft.
-type drafting struct {
+// Drafting makes the writes of one draft.
+type Drafting struct {
 	*Catalog
 	key     string // the draft's idempotency key
 	facts   int64  // that the draft has asserted so far
@@ -135,7 +141,7 @@ type drafting struct {
 
 // fact makes a write of a fact. The id that it is given is the same when the draft is
 // repeated with its idempotency key.
-func (c *drafting) fact(f onto.Fact) (backend.Write, error) {
+func (c *Drafting) fact(f onto.Fact) (backend.Write, error) {
 	t, err := c.Get(onto.KindFact, f.Type)
 	if err != nil {
 		return backend.Write{}, err
@@ -145,7 +151,7 @@ func (c *drafting) fact(f onto.Fact) (backend.Write, error) {
 }
 
 // number is the place of the next fact, which gets an id if it has none.
-func (c *drafting) number(id *string) int64 {
+func (c *Drafting) number(id *string) int64 {
 	seq := c.facts
 	c.facts++
 	switch {
@@ -158,7 +164,7 @@ func (c *drafting) number(id *string) int64 {
 }
 
 // revocation makes a write that stands for a revocation.
-func (c *drafting) revocation(id onto.Identity, r *onto.Revocation) (backend.Write, error) {
+func (c *Drafting) revocation(id onto.Identity, r *onto.Revocation) (backend.Write, error) {
 	t, err := c.Get(onto.KindFact, id.Type)
 	if err != nil {
 		return backend.Write{}, err
@@ -182,7 +188,7 @@ func intentOf(thing any) onto.Intent {
 
 // writes yields the writes that an intent stands for: one, or those of each
 // element of a slice, array or iterator. It reports whether to go on.
-func (c *drafting) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
+func (c *Drafting) writes(in onto.Intent, yield func(backend.Write, error) bool) bool {
 	switch {
 	case in.Revoke != nil:
 		return yield(c.revocation(in.Identity, in.Revoke))
@@ -330,7 +336,7 @@ func (c *Catalog) version(v onto.Version, merge bool) (backend.Write, error) {
 
 // imported makes a write of a version of a fact that comes from elsewhere, which may have
 // no id: it is one that no version may be of yet.
-func (c *drafting) imported(v onto.Version) (backend.Write, error) {
+func (c *Drafting) imported(v onto.Version) (backend.Write, error) {
 	if v.Kind != onto.KindFact || v.Op != onto.Put {
 		return c.version(v, false)
 	}

@@ -3,6 +3,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,6 +69,12 @@ func (p *Place) Advance(ctx context.Context) error {
 	if p.first {
 		return nil
 	}
+	select {
+	case p.front <- struct{}{}:
+		p.first = true
+		return nil
+	default: // others are there
+	}
 	timer := time.NewTimer(queueWait)
 	defer timer.Stop()
 	select {
@@ -78,4 +85,38 @@ func (p *Place) Advance(ctx context.Context) error {
 		return ctx.Err()
 	}
 	return nil
+}
+
+// Line is the places of one caller in the queues of several identities.
+type Line struct {
+	Queues *Queues
+	ids    []onto.Identity
+	places []*Place
+}
+
+// Advance leaves the queues of other identities, joins those of these, and waits for the
+// front of each, but not for ever. The identities are in order, each once: so callers do not
+// wait for each other in a circle.
+func (l *Line) Advance(ctx context.Context, ids []onto.Identity) error {
+	if !slices.Equal(ids, l.ids) {
+		l.Leave()
+		l.ids = ids
+		for _, id := range ids {
+			l.places = append(l.places, l.Queues.Join(id))
+		}
+	}
+	for _, p := range l.places {
+		if err := p.Advance(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Leave leaves all queues.
+func (l *Line) Leave() {
+	for _, p := range l.places {
+		p.Leave()
+	}
+	l.ids, l.places = nil, nil
 }
