@@ -14,7 +14,7 @@ import (
 
 // Joining returns the schema with which the type joins a store that has another version of
 // it. A Go struct always gives its fields, so one that is required and has no default can
-// begin as the zero value of its Go type: at every depth, that becomes the default of a
+// begin as the zero value of its Go type: at every depth, that becomes the default of each
 // field that the stored schema has not, or has with this default. The zero value of an
 // object has those of its required fields.
 //
@@ -45,6 +45,8 @@ func (z zeroing) fields(fields, stored []Field, bound []gostruct.Field, path str
 		was, kept := fieldIn(stored, f.Name)
 		if kept {
 			z.inside(f, &was, &v.Value, at)
+		} else {
+			zeroing{new([]string)}.inside(f, &Field{}, &v.Value, at) // what is lacking, zero says
 		}
 		if f.Optional || f.Default != nil || kept && was.Default == nil {
 			continue
@@ -74,20 +76,26 @@ func boundTo(bound []gostruct.Field, name string) *gostruct.Field {
 	return &f
 }
 
-// inside does it for what is inside a field that is stored.
+// inside does it for what is inside a field. All of it is new if nothing is stored.
 func (z zeroing) inside(f, stored *Field, v *gostruct.Value, path string) {
 	switch {
-	case f.Items != nil && stored.Items != nil && v.Elem != nil:
-		items := *f.Items
-		z.inside(&items, stored.Items, v.Elem, path+"[]")
-		f.Items = &items
-	case f.Values != nil && stored.Values != nil && v.Elem != nil:
-		values := *f.Values
-		z.inside(&values, stored.Values, v.Elem, path+"{}")
-		f.Values = &values
-	case f.Fields != nil && stored.Fields != nil:
+	case f.Items != nil && v.Elem != nil:
+		f.Items = z.element(f.Items, stored.Items, v.Elem, path+"[]")
+	case f.Values != nil && v.Elem != nil:
+		f.Values = z.element(f.Values, stored.Values, v.Elem, path+"{}")
+	case f.Fields != nil:
 		f.Fields = z.fields(f.Fields, stored.Fields, v.Fields, path)
 	}
+}
+
+// element does it for what the elements of a list or the values of a map are.
+func (z zeroing) element(f, stored *Field, v *gostruct.Value, path string) *Field {
+	e := *f
+	if stored == nil {
+		stored = &Field{}
+	}
+	z.inside(&e, stored, v, path)
+	return &e
 }
 
 // sameDefault reports whether a value is the default that the stored field has: in either of
@@ -106,7 +114,7 @@ func (f *Field) zero(v *gostruct.Field, path string) (zero json.RawMessage, prob
 	switch f.Type {
 	case String:
 		if zero = f.zeroText(v); zero == nil {
-			return nil, fmt.Sprintf("%s is required, and the zero %v is not stored as a text", path, v.Type)
+			return nil, fmt.Sprintf("%s is required, and the zero %v is not stored as a text: make it optional", path, v.Type)
 		}
 	case Int, Float:
 		zero = json.RawMessage("0")
@@ -121,10 +129,10 @@ func (f *Field) zero(v *gostruct.Field, path string) (zero json.RawMessage, prob
 	case Object:
 		return f.zeroObject(v, path)
 	default:
-		return nil, path + " is required and can hold anything, so it has no zero value"
+		return nil, path + " is required and can hold anything, so it has no zero value: make it optional"
 	}
 	if !f.allows(zero) {
-		return nil, fmt.Sprintf("%s is required, and its zero value %s is none of %s", path, zero, f.choices())
+		return nil, fmt.Sprintf("%s is required, and its zero value %s is none of %s: give it a default, or make it optional", path, zero, f.choices())
 	}
 	return zero, ""
 }

@@ -191,7 +191,7 @@ func newJoining(all []onto.SchemaVersion, types []onto.Type, wanted []onto.Schem
 		if types[i].Binding() == nil || len(lacking) > 0 || !onto.Compatible(*stored, *g) {
 			rest = append(rest, *g)
 			for _, why := range lacking {
-				problems = append(problems, g.Name+"."+why)
+				problems = append(problems, g.Name+": "+why)
 			}
 			continue
 		}
@@ -225,11 +225,11 @@ func leftBehind(all []onto.SchemaVersion, t onto.Type, d onto.Difference) []stri
 	for _, v := range typelist.Left(all, onto.TypeName{Kind: d.Kind, Name: d.Type}) {
 		for _, path := range d.Added {
 			if parseSteps(path).lookup(&v.Schema) != nil {
-				return []string{fmt.Sprintf("%s was in version %d, and a migration has changed that", path, v.Version)}
+				return []string{fmt.Sprintf("%s was in version %d, and a migration has led on without it", path, v.Version)}
 			}
 		}
 		if before, _ := t.Joining(v.Schema); onto.Compatible(before, v.Schema) {
-			return []string{fmt.Sprintf("the program is one of version %d, which a migration has changed", v.Version)}
+			return []string{fmt.Sprintf("the program has version %d, whose fields a migration has changed", v.Version)}
 		}
 	}
 	return nil
@@ -240,7 +240,7 @@ func withReasons(err error, problems []string) error {
 	var e *onto.Error
 	if errors.As(err, &e) && len(problems) > 0 {
 		command := e.Hint.Command
-		_ = e.WithHint("%s; make it optional, give it a default, or call store.PlanMigration", strings.Join(problems, ", ")).WithCommand(command...)
+		_ = e.WithHint("%s; to change the type nevertheless, call store.PlanMigration", strings.Join(problems, "; ")).WithCommand(command...)
 	}
 	return err
 }

@@ -100,7 +100,7 @@ func Steps() []Step {
 			"internal/spool":          {"TestAppend", "TestVersions"},
 			"internal/workcsv":        {"TestRoundTrip"},
 			"store":                   {"TestFactsAreReverted", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestRevertAgreesWithAModel"},
-			"store/deploytest":        {"TestNestedPairs", "TestNestedStructPairs", "TestNestedValuesAreThoseOfTheModel", "TestStructsAreStoredLikeTheirJSON"},
+			"store/deploytest":        {"TestDrawnStructsJoin", "TestNestedPairs", "TestNestedStructPairs", "TestNestedValuesAreThoseOfTheModel", "TestStructsAreStoredLikeTheirJSON"},
 			"store/facttest":          {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel", "TestRowsInAnyOrderAreThoseOfTheModel", "TestSubjectsAreBroughtBack"},
 			"store/internal/fold":     {"TestOrder"},
 			"store/internal/foldkeep": {"TestRandomHistories"},
