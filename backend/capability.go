@@ -3,6 +3,7 @@ package backend
 import (
 	"context"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -19,6 +20,11 @@ type TypeWatcher interface {
 
 // Leaser is a backend that keeps leases. What a lease protects is checked by
 // its users, or by the backend for drafts that carry one.
+//
+// The epoch of a lease is greater than any that its name had before. Of a name that is
+// [TransientLease] nothing stays once the lease has been released or broken. So its epochs
+// begin with the time, in microseconds since 1970, and the backend keeps the greatest epoch of
+// all leases that it removed: the next one is greater also if the clock has gone back.
 type Leaser interface {
 	// Acquire takes a lease. While it is held, Acquire waits, then fails with
 	// LockContention. It never extends a held lease, not even that of its own holder.
@@ -38,6 +44,15 @@ type Leaser interface {
 	Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseBreak, error)
 	// Breaks returns the records, oldest first.
 	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)
+}
+
+// transientPrefix begins the names of leases of which there may be as many as there are things.
+const transientPrefix = "object."
+
+// TransientLease reports whether nothing is kept of a lease of this name once it has ended: the
+// name begins with "object." and goes on.
+func TransientLease(name string) bool {
+	return strings.HasPrefix(name, transientPrefix) && len(name) > len(transientPrefix)
 }
 
 // LeaseRequest asks for a lease.

@@ -40,15 +40,15 @@ func leaseStories() []tale {
 		{"a migration is waited for longer", migrationAwaited},
 		{"a migration is not waited for without end", migrationOutlasts},
 	}
-	tales := make([]tale, len(list))
-	for i, t := range list {
-		tales[i] = tale{t.name, func(s *story) {
+	var tales []tale
+	for _, t := range list {
+		tales = append(tales, tale{t.name, func(s *story) {
 			if l, ok := backend.As[backend.Leaser](s.Backend); ok {
 				t.tell(&leasing{s, l})
 			}
-		}}
+		}})
 	}
-	return tales
+	return append(tales, transientStories()...)
 }
 
 // leasing is a story about leases.
@@ -64,6 +64,9 @@ func (s *leasing) also() *leasing {
 	l, ok := backend.As[backend.Leaser](other.Backend)
 	if !ok {
 		s.Fatal("one handle keeps leases and the other does not")
+	}
+	if _, transient := s.Leaser.(transientNames); transient {
+		l = transientNames{l}
 	}
 	return &leasing{other, l}
 }

@@ -29,6 +29,25 @@ type leases struct {
 	held   map[string]onto.Lease // by name, also expired ones
 	epochs map[string]int64      // by name: of the last lease, one more once it was broken
 	breaks []onto.LeaseBreak
+
+	removed int64 // the greatest epoch of the transient leases that have ended
+}
+
+// next is the epoch of the next lease of a name.
+func (l *leases) next(name string, now time.Time) int64 {
+	if backend.TransientLease(name) {
+		return max(l.epochs[name], l.removed, now.UnixMicro()-1) + 1
+	}
+	return l.epochs[name] + 1
+}
+
+// end forgets the lease of a name. The next one has a greater epoch than it.
+func (l *leases) end(name string) {
+	delete(l.held, name)
+	if backend.TransientLease(name) {
+		l.removed = max(l.removed, l.epochs[name])
+		delete(l.epochs, name)
+	}
 }
 
 // lockFree locks the store as soon as a lease is free. It waits for one time for each
@@ -125,7 +144,7 @@ func (b *Backend) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Le
 	s := b.store
 	defer s.mu.Unlock()
 	now := s.stamp()
-	s.leases.epochs[r.Name]++
+	s.leases.epochs[r.Name] = s.leases.next(r.Name, now)
 	l := onto.Lease{Name: r.Name, Owner: r.Owner, Epoch: s.leases.epochs[r.Name], Acquired: now, Expires: stored(now.Add(r.TTL)), Purpose: r.Purpose, Note: r.Note}
 	s.leases.held[r.Name] = l
 	return l, nil
@@ -153,7 +172,7 @@ func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
 	if err := cmp.Or(b.writable(ctx), s.checkLease(&l)); err != nil {
 		return err
 	}
-	delete(s.leases.held, l.Name)
+	s.leases.end(l.Name)
 	return nil
 }
 
@@ -182,8 +201,8 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 		return onto.LeaseBreak{}, refusal.NotHeld(name)
 	}
 	record.Lease, record.Time = held, s.stamp()
-	delete(s.leases.held, name)
 	s.leases.epochs[name]++
+	s.leases.end(name)
 	s.leases.breaks = append(s.leases.breaks, record)
 	return record, nil
 }

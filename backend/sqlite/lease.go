@@ -15,7 +15,9 @@ import (
 
 // A lease is a row of locks, the original program's table, and an epoch in onto_leases. It is
 // held while both the owner of its row and the epoch of its name match. A row that is deleted,
-// as the original's documentation has it, releases the lease.
+// as the original's documentation has it, releases the lease. Of a transient lease that has
+// ended nothing stays; the greatest epoch of all of them is kept under a name that no lease can
+// have.
 
 var _ backend.Leaser = (*Backend)(nil)
 
@@ -56,16 +58,35 @@ func readLease(c *driver.Conn, name string) (*onto.Lease, error) {
 	return &l, nil
 }
 
-// nextEpoch increments the epoch of a name and returns it. What it is taken for is kept
+// removedLeases is the name with the greatest epoch of the transient leases that have ended.
+const removedLeases = "object.*"
+
+// nextEpoch gives a name its next epoch and returns it. What it is taken for is kept
 // with it.
-func nextEpoch(w *driver.Conn, name string, purpose onto.LeasePurpose, note string) (int64, error) {
-	err := w.Exec(`INSERT INTO onto_leases (name, epoch, purpose, note) VALUES (?, 1, ?, ?)
-		ON CONFLICT DO UPDATE SET epoch = epoch + 1, purpose = excluded.purpose, note = excluded.note`,
-		name, layout.OrNull(string(purpose)), layout.OrNull(note))
+func nextEpoch(w *driver.Conn, name string, now time.Time, purpose onto.LeasePurpose, note string) (int64, error) {
+	known := []any{name, name}
+	if backend.TransientLease(name) {
+		known[1] = removedLeases
+	}
+	last, err := w.QueryInt(`SELECT coalesce(max(epoch), 0) FROM onto_leases WHERE name IN (?, ?)`, known...)
 	if err != nil {
 		return 0, err
 	}
-	return w.QueryInt(`SELECT epoch FROM onto_leases WHERE name = ?`, name)
+	epoch := lease.NextEpoch(name, last, now)
+	return epoch, w.Exec(`INSERT OR REPLACE INTO onto_leases (name, epoch, purpose, note) VALUES (?, ?, ?, ?)`,
+		name, epoch, layout.OrNull(string(purpose)), layout.OrNull(note))
+}
+
+// endLease removes a lease that has this epoch.
+func endLease(w *driver.Conn, name string, epoch int64) error {
+	if err := w.Exec(`DELETE FROM locks WHERE lock_name = ?`, name); err != nil || !backend.TransientLease(name) {
+		return err
+	}
+	if err := w.Exec(`DELETE FROM onto_leases WHERE name = ?`, name); err != nil {
+		return err
+	}
+	return w.Exec(`INSERT INTO onto_leases (name, epoch) VALUES (?, ?)
+		ON CONFLICT DO UPDATE SET epoch = max(epoch, excluded.epoch)`, removedLeases, epoch)
 }
 
 // changeLeases runs f in a write transaction. It does not wait for any lease.
@@ -107,7 +128,7 @@ func (wr *writer) acquire(w *driver.Conn, r *backend.LeaseRequest) (taken onto.L
 	if held != nil && !held.Expired(now) {
 		return onto.Lease{}, held, nil
 	}
-	epoch, err := nextEpoch(w, r.Name, r.Purpose, r.Note)
+	epoch, err := nextEpoch(w, r.Name, now, r.Purpose, r.Note)
 	if err != nil {
 		return onto.Lease{}, nil, err
 	}
@@ -148,7 +169,7 @@ func (b *Backend) Release(ctx context.Context, l onto.Lease) error {
 		if err := checkLease(w, &l); err != nil {
 			return err
 		}
-		return w.Exec(`DELETE FROM locks WHERE lock_name = ?`, l.Name)
+		return endLease(w, l.Name, l.Epoch)
 	})
 }
 
@@ -186,10 +207,11 @@ func (b *Backend) Break(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 			return refusal.NotHeld(record.Lease.Name)
 		}
 		record.Lease, record.Time = *held, b.now()
-		if _, err := nextEpoch(w, held.Name, "", ""); err != nil {
+		epoch, err := nextEpoch(w, held.Name, record.Time, "", "")
+		if err != nil {
 			return err
 		}
-		if err := w.Exec(`DELETE FROM locks WHERE lock_name = ?`, held.Name); err != nil {
+		if err := endLease(w, held.Name, epoch); err != nil {
 			return err
 		}
 		return w.Exec(`INSERT INTO onto_lease_breaks (`+breakList+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,

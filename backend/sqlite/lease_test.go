@@ -340,3 +340,35 @@ func TestLeasesReadOnly(t *testing.T) {
 		t.Errorf("acquire: got %v, want ReadOnly", err)
 	}
 }
+
+// Of a transient lease that has ended no row stays, however it has ended, but one for all of them
+// with the greatest epoch.
+func TestTransientLeasesLeaveNoRow(t *testing.T) {
+	c := newHandClock()
+	path, a, b := twoHandles(t, c, time.Second)
+	for i := range 5 {
+		l := acquire(t, a, fmt.Sprint("object.", i), "ana")
+		if err := b.Release(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acquire(t, a, "object.broken", "ana")
+	if _, err := b.Break(t.Context(), onto.LeaseBreak{Lease: onto.Lease{Name: "object.broken"}}); err != nil {
+		t.Fatal(err)
+	}
+	acquire(t, a, "object.expired", "ana")
+	c.move(time.Hour)
+	last := acquire(t, b, "object.expired", "bo")
+	if got := query(t, path, `SELECT name FROM onto_leases ORDER BY name`); got != "object.*\nobject.expired" {
+		t.Errorf("while one is held, the epochs are of %q", got)
+	}
+	if err := b.Release(t.Context(), last); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := query(t, path, `SELECT name, epoch FROM onto_leases`), fmt.Sprint("object.*|", last.Epoch); got != want {
+		t.Errorf("the epochs are %q, want %q", got, want)
+	}
+	if got := query(t, path, `SELECT count(*) FROM locks`); got != "0" {
+		t.Errorf("%s rows of locks are left", got)
+	}
+}

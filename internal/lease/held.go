@@ -53,6 +53,9 @@ func Resume(leaser Leaser, l onto.Lease, ttl time.Duration) *Held {
 	return h
 }
 
+// TTL is how long the lease lasts unless it is renewed.
+func (h *Held) TTL() time.Duration { return h.ttl }
+
 // Current returns the lease as it was last renewed.
 func (h *Held) Current() onto.Lease {
 	h.mu.Lock()

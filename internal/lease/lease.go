@@ -40,6 +40,15 @@ func Grant(r *backend.LeaseRequest, epoch int64, now time.Time) onto.Lease {
 	}
 }
 
+// NextEpoch is the epoch that follows another one of a lease of this name, or which its name had.
+// Those of transient leases, see [backend.TransientLease], are not before the time.
+func NextEpoch(name string, epoch int64, now time.Time) int64 {
+	if backend.TransientLease(name) {
+		epoch = max(epoch, now.UnixMicro()-1)
+	}
+	return epoch + 1
+}
+
 // Extend is a held lease as it is stored after a renewal.
 func Extend(want onto.Lease, stored *onto.Lease, now time.Time, ttl time.Duration) (onto.Lease, error) {
 	if err := Check(want, stored); err != nil {
