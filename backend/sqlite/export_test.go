@@ -70,3 +70,16 @@ func (b *Backend) SearchTable(ctx context.Context, s onto.Schema) (name string, 
 
 // ReadLogsInParts lets a log be read so many entries at a time.
 func (b *Backend) ReadLogsInParts(of int) { b.logPart = of }
+
+// OpenReaching opens a file and calls reached with the points of the writes that this takes,
+// which may fail them. Besides those of an append there is "upgrade", before an older file is
+// changed.
+func OpenReaching(ctx context.Context, path string, reached func(point string) error) (*Backend, error) {
+	b := newBackend(path, nil)
+	b.writer.reached = reached
+	if err := b.open(ctx, path); err != nil {
+		b.Close()
+		return nil, driver.Wrap(path, err)
+	}
+	return b, nil
+}

@@ -51,17 +51,18 @@ func (wr *writer) prepareFile(ctx context.Context, w *driver.Conn) error {
 
 // complete brings back what a store lacks, and gives an older one the present format.
 func (wr *writer) complete(ctx context.Context, w *driver.Conn, found *layout.File) error {
+	if err := layout.SetFormat(w, found); err != nil {
+		return err
+	}
 	switch {
 	case found.Shape.LacksOnlyIndexes():
-		if err := layout.AddMissing(w, found.Shape); err != nil {
+		return layout.AddMissing(w, found.Shape)
+	case found.Shape.LacksOnlyCreated():
+		if err := wr.reached("upgrade"); err != nil {
 			return err
 		}
-	case found.Format < layout.Format && found.Shape.IsOlder():
-		return layout.Upgrade(ctx, w, &wr.tables, found)
-	default:
-		if _, err := wr.rebuildIn(ctx, w, found.Shape, nil); err != nil {
-			return err
-		}
+		return layout.AddCreated(ctx, w, &wr.tables, found.Shape)
 	}
-	return layout.SetFormat(w, found)
+	_, err := wr.rebuildIn(ctx, w, found.Shape, nil)
+	return err
 }

@@ -1,6 +1,7 @@
 package layout
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -30,23 +31,18 @@ func (t *Table) fillCreated(ctx context.Context, w *driver.Conn) error {
 		WHERE c.op = 'put' AND %s`, t.Current, t.createdSQL("c"), t.List("h"), t.History, t.Matches("c", "g")))
 }
 
-// Upgrade brings a file of format 7 up to date: it adds the columns, fills them, and sets the
-// format. Whether a copy into the store has ended stays as it is.
-func Upgrade(ctx context.Context, w *driver.Conn, tables *Tables, f *File) error {
-	if err := AddMissing(w, f.Shape); err != nil {
+// AddCreated adds the column to the tables, which lack nothing else but indexes, and fills it.
+func AddCreated(ctx context.Context, w *driver.Conn, tables *Tables, s *Shape) error {
+	if err := AddMissing(w, s); err != nil {
 		return err
 	}
 	for _, t := range tables {
-		if err := t.fillCreated(ctx, w); err != nil {
+		err := t.fillCreated(ctx, w)
+		if err = cmp.Or(ctx.Err(), err); err != nil { // a statement that was interrupted says less
 			return err
 		}
 	}
-	return SetFormat(w, f)
-}
-
-// SetFormat sets the format of a file that has got all that belongs to it.
-func SetFormat(w *driver.Conn, f *File) error {
-	return w.Exec(`UPDATE onto_meta SET format = format + ?`, Format-f.Format)
+	return nil
 }
 
 // bornSQL is the statements of [Table.Born]: what the projection has of an identity, and the

@@ -112,12 +112,27 @@ func (s *Shape) whole() bool {
 // LacksOnlyIndexes reports whether every table and column is there.
 func (s *Shape) LacksOnlyIndexes() bool { return s.lacks == "" && s.hasTables() }
 
-// IsOlder reports whether every table and column is there that format 7 has.
-func (s *Shape) IsOlder() bool {
-	return s.hasTables() && strings.Count(s.lacks, ";") == len(Tables{}) && strings.Count(s.lacks, "_current ADD COLUMN created_commit_id ") == len(Tables{})
+// LacksOnlyCreated reports whether the columns of format 8, and maybe indexes, are all that is
+// missing.
+func (s *Shape) LacksOnlyCreated() bool {
+	added := 0
+	for _, statement := range strings.SplitAfter(s.lacks, ";") {
+		if strings.HasSuffix(statement, " ADD COLUMN created_commit_id INTEGER;") {
+			added++
+		}
+	}
+	return added == len(Tables{}) && added == strings.Count(s.lacks, ";") && s.hasTables()
 }
 
 func (s *Shape) hasTables() bool { return s.has(slices.Collect(maps.Keys(declaredTables()))...) }
+
+// SetFormat gives a file the present format. Whether a copy into the store has ended stays as it is.
+func SetFormat(w *driver.Conn, f *File) error {
+	if f.Format == Format {
+		return nil
+	}
+	return w.Exec(`UPDATE onto_meta SET format = format + ?`, Format-f.Format)
+}
 
 // hasIndexes reports whether the indexes are there.
 func (s *Shape) hasIndexes(names []string) bool {
