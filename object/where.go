@@ -157,7 +157,7 @@ func (s step[C]) Filter(f onto.Filter) C {
 // operand is the value at a path in dot notation.
 func operand(path string) (onto.Operand, error) {
 	o, err := filter.ParseOperand("$." + path)
-	if err == nil && (o.Func != "" || o.Side != onto.Own) {
+	if err == nil && (o.Func != "" || o.Side != onto.OwnSide) {
 		err = onto.Errorf(onto.Invalid, "%q is no path", path)
 	}
 	return o, err
