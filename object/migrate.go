@@ -87,10 +87,8 @@ func (v *Vaults) migration(vault string, m *store.Migration) *store.Migration {
 		filled = *m
 	}
 	if len(filled.Types) == 0 {
-		v.mu.Lock()
-		defer v.mu.Unlock()
-		for _, name := range sortedKeys(v.sets[vault]) {
-			filled.Types = append(filled.Types, v.sets[vault][name].typ)
+		for _, k := range v.kinds(vault) {
+			filled.Types = append(filled.Types, k.typ)
 		}
 	}
 	return &filled

@@ -149,6 +149,17 @@ func (v *Vaults) add(k *kind) error {
 	return nil
 }
 
+// kinds returns the sets of a vault that are ready, by name.
+func (v *Vaults) kinds(vault string) []*kind {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	var list []*kind
+	for _, name := range sortedKeys(v.sets[vault]) {
+		list = append(list, v.sets[vault][name])
+	}
+	return list
+}
+
 // open opens a tenant, and returns it with its layout.
 func (k *kind) open(ctx context.Context, name string) (*tenant, *layout, error) {
 	t, err := k.vaults.tenant(k.vault, name)

@@ -43,6 +43,9 @@ func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) err
 	if err != nil {
 		return err
 	}
+	for _, k := range t.set.vaults.kinds(t.set.vault) {
+		_ = s.join(ctx, k) // a set that cannot join fails when it is used
+	}
 	_, err = store.Transact(ctx, s.store, d, func(tx *store.Tx) error {
 		return do(&Tx{tx, s, string(shardKey)})
 	})

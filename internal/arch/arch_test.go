@@ -130,6 +130,7 @@ func may() map[string][]string {
 		"store/records":          {"internal/computed", "internal/suggest", ".", "store", "internal/codec"},
 		"store/schemafile":       {"internal/suggest", ".", "internal/codec", "go.yaml.in/yaml/v3"},
 		"bus":                    {"internal/mailbox", ".", "backend", "store", "internal/backoff", "internal/codec", "internal/cron", "internal/emission", "internal/refusal", "internal/suggest", "internal/uuid"},
+		"object":                 {".", "backend", "filter", "internal/exec", "internal/gostruct", "internal/own", "internal/parallel", "store", "go.yaml.in/yaml/v3"},
 		"upkeep":                 {".", "backend", "internal/audit"},
 		"archive":                {".", "backend", "internal/codec", "internal/typelist"},
 		// Only care knows every backend: place is given what opens lakes, which is linked with DuckDB.
