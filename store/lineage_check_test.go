@@ -87,6 +87,11 @@ func (l *lineage) check(name string, s *store.Store) int {
 			same(fmt.Sprint("diff ", from, " ", at), l.diff(s, from, at), l.wantDiff(from, at))
 		}
 		same(fmt.Sprint("stored at ", at), l.stored(s, at), l.wantStored(at))
+		same(fmt.Sprint("provenance at ", at), l.provenance(s.At(at), l.schema.Name), l.wantProvenance(at))
+		for _, was := range l.past[at] { // all things have the name that the type had
+			same(fmt.Sprint("provenance as stored at ", at), l.provenance(s.At(at).AsStored(), was.typ), l.wantProvenance(at))
+			break
+		}
 		same(fmt.Sprint("blame at ", at), l.blame(s, at), l.wantBlame(at))
 	}
 	for key := range 4 {

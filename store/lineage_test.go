@@ -42,6 +42,15 @@ type thing struct {
 	typ    string
 	fields map[string]any
 	commit int64
+	born   int64 // the commit with which its life began
+}
+
+// since is when the life of a thing began that is written by the next commit.
+func (l *lineage) since(key string) int64 {
+	if was, lives := l.past[l.head()][key]; lives {
+		return was.born
+	}
+	return l.head() + 1
 }
 
 // turn is a migration.
@@ -118,7 +127,7 @@ func (l *lineage) write() {
 		fields := l.fields(key)
 		d = d.Ensure(onto.Entity{Type: l.schema.Name, Key: key, Fields: fields})
 		if was, lives := next[key]; !lives || text(was.fields) != text(fields) {
-			next[key] = thing{l.schema.Name, fields, l.head() + 1}
+			next[key] = thing{l.schema.Name, fields, l.head() + 1, l.since(key)}
 			changed = true
 		}
 	}
@@ -257,7 +266,7 @@ func (l *lineage) apply(m *store.Migration, step turn) {
 		fields := maps.Clone(was.fields)
 		step.turn(fields)
 		if text(fields) != text(was.fields) || step.name != was.typ {
-			was, changed = thing{step.name, fields, l.head() + 1}, true
+			was, changed = thing{step.name, fields, l.head() + 1, was.born}, true
 		}
 		next[key] = was
 	}

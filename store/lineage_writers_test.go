@@ -185,7 +185,7 @@ func (l *lineage) writeByWriters() {
 		given := l.fieldsOf(&w.schema, key)
 		things = append(things, w.thing(key, given))
 		if fields := l.merged(w, was.fields, given); !lives || text(was.fields) != text(fields) {
-			next[key] = thing{l.schema.Name, fields, l.head() + 1}
+			next[key] = thing{l.schema.Name, fields, l.head() + 1, l.since(key)}
 			changed = true
 		}
 	}
