@@ -26,7 +26,7 @@ func Steps() []Step {
 			"backend/memory": {"TestContract", "TestCopies"},
 			"backend/sqlite": {"TestContract", "TestCopies"},
 			"bus":            {"TestOnSQLite"},
-			"store":          {"TestUpdateAtOnce"},
+			"store":          {"TestTransactWriteSkew", "TestTransfersAtOnce", "TestUpdateAtOnce"},
 		}, "^TestContract(InMemory)?$/^(stories|bus|work|archive|handles|cancel|optional|faults)$|^TestContractWithDuckDB$/^(handles|cancel|concurrency|linearizable)$"},
 		{"simulation", "writers, readers and janitors of a lake with lost, late and doubled answers", 90 * time.Second, map[string][]string{
 			"backend/lake/laketest": {"TestLyingBucket", "TestLyingProxyOnFake", "TestLyingProxyOnVersitygw"},
