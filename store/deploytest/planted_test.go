@@ -118,7 +118,7 @@ func nestedMistakes() []nestedMistake {
 		`(!kept || f.sameDefault`, `(!kept || !PLANTED && f.sameDefault`)
 	plant("an object that grows loses its zero", "../../compatible.go", "^TestZeroObjectsGrow$/^sqlite$",
 		`return err == nil && bytes.Equal(fitted, newer.Default)`, `return err == nil && bytes.Equal(fitted, newer.Default) && !PLANTED`)
-	plant("fields inside lists and maps do not begin as zeros", zeros, "^TestDrawnStructsJoin$/^memory$",
+	plant("fields inside lists and maps do not begin as zeros", zeros, "^TestRequiredFieldsJoin$/^sqlite$",
 		`	z.inside(&e, stored, v, path)
 	return`, `	if !PLANTED {
 		z.inside(&e, stored, v, path)
