@@ -42,8 +42,9 @@
 //
 // # Changing types
 //
-// [PlanMigration] and [Migrate] bring a store to other types, [PlanDrop] and
-// [DropTypes] end one. What was stored before is read as the present types have
+// A Go struct with more fields than are stored just opens the store, see [Open], and types
+// join one that is open with [Store.Register]. For other changes, [PlanMigration] and
+// [Migrate] bring a store to other types, [PlanDrop] and [DropTypes] end one. What was stored before is read as the present types have
 // it, by the upgraders that came with each migration; [View.AsStored] shows it
 // as it was written. These functions take a backend, and leave it open:
 //

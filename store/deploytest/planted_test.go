@@ -51,6 +51,7 @@ func nestedMistakes() []nestedMistake {
 		edit   = "../edit.go"
 		schema = "../../schema_json.go"
 		audit  = "../../internal/audit/version.go"
+		zeros  = "../../joining.go"
 	)
 	var list []nestedMistake
 	plant := func(what, file, caught, old, new string) {
@@ -107,5 +108,25 @@ func nestedMistakes() []nestedMistake {
 			if k, ok`)
 	plant("an examination overlooks what does not fit", audit, "^TestUnfitRowsAreFound$/^sqlite$",
 		`if err := s.CheckStored(v.Fields); err != nil {`, `if err := s.CheckStored(v.Fields); err != nil && !PLANTED {`)
+	plant("a field that was dropped comes back as zero", "../join.go", "^TestDroppedFieldsStayDropped$/^sqlite$",
+		`			lacking = leftBehind(all, types[i], d)`, `			if !PLANTED {
+				lacking = leftBehind(all, types[i], d)
+			}`)
+	plant("a field begins as a zero that its enum has not", zeros, "^TestNoZeroValue$/^sqlite$",
+		`if !f.allows(zero) {`, `if !f.allows(zero) && !PLANTED {`)
+	plant("a newer program does not know its own zeros again", zeros, "^TestRequiredFieldsJoin$/^sqlite$",
+		`(!kept || f.sameDefault`, `(!kept || !PLANTED && f.sameDefault`)
+	plant("an object that grows loses its zero", "../../compatible.go", "^TestZeroObjectsGrow$/^sqlite$",
+		`return err == nil && bytes.Equal(fitted, newer.Default)`, `return err == nil && bytes.Equal(fitted, newer.Default) && !PLANTED`)
+	plant("fields inside lists and maps do not begin as zeros", zeros, "^TestRequiredFieldsJoin$/^sqlite$",
+		`	z.inside(&e, stored, v, path)
+	return`, `	if !PLANTED {
+		z.inside(&e, stored, v, path)
+	}
+	return`)
+	plant("a struct that joins decides only what was known by name", "../internal/catalog/program.go", "^TestKnownByNameJoins$/^sqlite$",
+		`		delete(p.known, name)`, `		if !PLANTED {
+			delete(p.known, name)
+		}`)
 	return list
 }
