@@ -45,7 +45,7 @@ type Head struct {
 	Recent   []string `json:"recent_attempts"` // that made the heads before, newest first
 	Catalog  string   `json:"catalog_path"`
 
-	Locks map[string]int64 `json:"locks,omitempty"` // leases that were taken, with their epochs; never changed in place
+	Locks map[string]int64 `json:"locks,omitempty"`       // leases that were taken, with their epochs; never changed in place
 	Ended int64            `json:"locks_ended,omitempty"` // the greatest epoch of the transient leases that have ended
 
 	Turn int64 `json:"turn_ms,omitempty"` // its writer asks the others to hold back that long
