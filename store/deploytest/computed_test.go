@@ -142,6 +142,13 @@ func TestComputedFields(t *testing.T) {
 		if _, err := s.Commit(w.Context(), onto.Draft{}.Merge(first)); err != nil {
 			w.Errorf("a version cannot be merged: %v", err)
 		}
+		w.commit(s, chatMessage{ID: "m/1", Chat: "c%7", Text: "later"})
+		if _, _, err := s.Revert(w.Context(), onto.Draft{}, store.Revert{Identity: messageID(key), To: 1}); err != nil {
+			w.Error(err)
+		}
+		if got := w.message(s, key); got != want {
+			w.Errorf("reverted it is %s\nwant %s", got, want)
+		}
 		blame, err := s.Now().Blame(w.Context(), messageID(key))
 		if err != nil || slices.ContainsFunc(blame, func(b onto.Blame) bool { return onto.IsComputed(b.Field) }) || len(blame) != 7 {
 			w.Errorf("got %+v, %v; want who set the seven fields that are given", blame, err)
