@@ -412,7 +412,7 @@ func TestComputedRowsDrawn(t *testing.T) {
 				err = rules.Check(v.Identity, v.Fields)
 			}
 			shard, id, keyErr := onto.KeyParts(v.Key)
-			if err != nil || keyErr != nil || string(codec.Find(v.Fields, []string{"onto_text"})) == "" {
+			if err != nil || keyErr != nil || v.Key != onto.ShardedKey(shard, id) || string(codec.Find(v.Fields, []string{"onto_text"})) == "" {
 				r.Fatalf("%v %v: %s", err, keyErr, v.Fields)
 			}
 			if read, err := store.Get[chatMessage](w.Context(), programs[1].Now(), v.Key); err != nil || read.ID != id || read.Chat != shard {
