@@ -73,7 +73,7 @@ func Steps() []Step {
 			"bus":                     {"TestMistakesAreCaught"},
 			"filter/filtertest":       {"TestMistakes", "TestWrongBackends"},
 			"internal/decide":         {"TestFactMistakes"},
-			"store/deploytest":        {"TestMistakesAboutNestedValuesAreCaught"},
+			"store/deploytest":        {"TestMistakesAboutComputedFieldsAreCaught", "TestMistakesAboutNestedValuesAreCaught"},
 			"store/facttest":          {"TestMistakesAboutFactsAreCaught"},
 			"store/internal/foldkeep": {"TestMistakesAreCaught"},
 		}, ""},
