@@ -50,6 +50,9 @@ func (t Tenant[T, I, S]) Update(ctx context.Context, object T) error {
 // object is returned as the first call left it.
 func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(object *T) error) (T, error) {
 	var none T
+	if change == nil {
+		return none, onto.Errorf(onto.Invalid, "the mutation of %s %q has no function", t.set.name(), key.ID)
+	}
 	d, s, k, err := t.prepare(ctx, key)
 	if err != nil {
 		return none, err
