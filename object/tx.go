@@ -19,7 +19,8 @@ type Tx struct {
 // Tx calls do and commits what it writes as one commit. What do reads is as of one moment, and the
 // commit succeeds only if what it read by id is unchanged and, after a Select, if no other commit
 // was made. Otherwise do is called again, as in [store.Transact], so it should have no
-// effects but those on the transaction. An error of do ends the transaction, and nothing is written.
+// effects but those on the transaction. An error of do ends the transaction and is returned
+// as it is, and nothing is written.
 //
 // [In] gives the operations of each set:
 //
@@ -32,7 +33,10 @@ type Tx struct {
 // All objects have the shard key, so that one shard stores them. In a handler of the event bus,
 // a transaction commits by itself, before the event is acknowledged.
 func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) error) error {
-	if shardKey == "" {
+	switch {
+	case do == nil:
+		return onto.Errorf(onto.Invalid, "the transaction has no function")
+	case shardKey == "":
 		return onto.Errorf(onto.Invalid, "the shard key of the transaction is empty")
 	}
 	d, err := header(ctx)
@@ -46,9 +50,14 @@ func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) err
 	for _, k := range t.set.vaults.kinds(t.set.vault) {
 		_ = s.join(ctx, k) // a set that cannot join fails when it is used
 	}
+	var refused error // by do, about what it knows
 	_, err = store.Transact(ctx, s.store, d, func(tx *store.Tx) error {
-		return do(&Tx{tx, s, string(shardKey)})
+		refused = do(&Tx{tx, s, string(shardKey)})
+		return refused
 	})
+	if refused != nil && err != nil {
+		return err
+	}
 	return t.exists(s.explain(err))
 }
 
@@ -88,14 +97,7 @@ func (x *TxSet[T, I, S]) ready(ctx context.Context, key Key[I, S]) (string, erro
 // object changes before the commit.
 func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	var none T
-	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
-	if err != nil {
-		return none, err
-	}
-	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
-	if onto.CodeOf(err) == onto.NotFound {
-		return none, onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
-	}
+	row, err := x.row(ctx, id)
 	if err != nil {
 		return none, err
 	}
@@ -107,9 +109,22 @@ func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	return objects[0].Object, nil
 }
 
+// row returns an object as it is stored.
+func (x *TxSet[T, I, S]) row(ctx context.Context, id I) (store.Row[T], error) {
+	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
+	if err != nil {
+		return store.Row[T]{}, err
+	}
+	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
+	if onto.CodeOf(err) == onto.NotFound {
+		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
+	}
+	return row, x.tx.shard.explain(err)
+}
+
 // Exists reports whether an object with the id exists.
 func (x TxSet[T, I, S]) Exists(ctx context.Context, id I) (bool, error) {
-	_, err := x.SelectByID(ctx, id)
+	_, err := x.row(ctx, id)
 	if onto.CodeOf(err) == onto.NotFound {
 		return false, nil
 	}
@@ -191,7 +206,7 @@ func (x TxSet[T, I, S]) Upsert(ctx context.Context, objects ...T) error {
 
 // Update replaces an object, or fails with NotFound.
 func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
-	if _, err := x.SelectByID(ctx, object.DBKey().ID); err != nil {
+	if _, err := x.row(ctx, object.DBKey().ID); err != nil {
 		return err
 	}
 	return x.Upsert(ctx, object)
