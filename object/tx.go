@@ -88,14 +88,7 @@ func (x *TxSet[T, I, S]) ready(ctx context.Context, key Key[I, S]) (string, erro
 // object changes before the commit.
 func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	var none T
-	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
-	if err != nil {
-		return none, err
-	}
-	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
-	if onto.CodeOf(err) == onto.NotFound {
-		return none, onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
-	}
+	row, err := x.row(ctx, id)
 	if err != nil {
 		return none, err
 	}
@@ -107,9 +100,22 @@ func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	return objects[0].Object, nil
 }
 
+// row returns what is stored with an id, or NotFound.
+func (x *TxSet[T, I, S]) row(ctx context.Context, id I) (store.Row[T], error) {
+	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
+	if err != nil {
+		return store.Row[T]{}, err
+	}
+	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
+	if onto.CodeOf(err) == onto.NotFound {
+		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
+	}
+	return row, err
+}
+
 // Exists reports whether an object with the id exists.
 func (x TxSet[T, I, S]) Exists(ctx context.Context, id I) (bool, error) {
-	_, err := x.SelectByID(ctx, id)
+	_, err := x.row(ctx, id)
 	if onto.CodeOf(err) == onto.NotFound {
 		return false, nil
 	}
@@ -191,7 +197,7 @@ func (x TxSet[T, I, S]) Upsert(ctx context.Context, objects ...T) error {
 
 // Update replaces an object, or fails with NotFound.
 func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
-	if _, err := x.SelectByID(ctx, object.DBKey().ID); err != nil {
+	if _, err := x.row(ctx, object.DBKey().ID); err != nil {
 		return err
 	}
 	return x.Upsert(ctx, object)

@@ -53,7 +53,7 @@ func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(
 		return none, err
 	}
 	var last T
-	_, err = store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
+	res, err := store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
 		if err := change(object); err != nil {
 			return err
 		}
@@ -61,6 +61,9 @@ func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(
 		_, err := t.set.keyOf(last)
 		return err
 	})
+	if err == nil && res.Repeated {
+		last, err = store.Get[T](ctx, s.store.At(res.At), k)
+	}
 	if err != nil {
 		return none, t.missing(s, key, err)
 	}
@@ -103,20 +106,15 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 
 // unchanged reports whether what is stored is what a read returned.
 func (t *Tenant[T, I, S]) unchanged(ctx context.Context, at *source, row store.Row[T], read T) (bool, error) {
-	stored, err := members(row.Value)
-	if err != nil {
+	given, errGiven := members(read)
+	stored, errStored := members(row.Value)
+	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}, {from: at, value: read, version: row.Version}}, false)
+	if err := errors.Join(errGiven, errStored, err); err != nil {
 		return false, err
 	}
-	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}}, false)
-	if err != nil {
-		return false, err
-	}
-	computed, err := members(shown[0].Object)
-	if err != nil {
-		return false, err
-	}
-	given, err := members(read)
-	return err == nil && sameBut(given, stored, computed), err
+	computed, errComputed := members(shown[0].Object)
+	recomputed, errRecomputed := members(shown[1].Object)
+	return sameBut(given, stored, computed, recomputed), errors.Join(errComputed, errRecomputed)
 }
 
 // missing explains that an object does not exist, and names a shard that failed.
