@@ -22,7 +22,8 @@ type (
 // watch counts the calls of the backends that its openers open, and can make appends fail.
 type watch struct {
 	calls atomic.Int64
-	fails atomic.Int64 // how many of the next appends fail
+	spare atomic.Int64 // how many of the next appends succeed before some fail
+	fails atomic.Int64 // how many of those that follow fail
 }
 
 func (w *watch) openers() []backend.Opener {
@@ -35,7 +36,7 @@ func (w *watch) openers() []backend.Opener {
 			if err != nil {
 				return nil, err
 			}
-			return &watched{b, w}, nil
+			return &watched{b, b.(backend.Leaser), w}, nil
 		}
 	}
 	return list
@@ -44,12 +45,13 @@ func (w *watch) openers() []backend.Opener {
 // watched is a backend whose calls are counted.
 type watched struct {
 	backend.Backend
+	backend.Leaser
 	w *watch
 }
 
 func (b *watched) failing() error {
 	b.w.calls.Add(1)
-	if b.w.fails.Add(-1) >= 0 {
+	if b.w.spare.Add(-1) < 0 && b.w.fails.Add(-1) >= 0 {
 		return onto.Errorf(onto.Unavailable, "the disk is on fire")
 	}
 	return nil

@@ -47,12 +47,14 @@ func (t Tenant[T, I, S]) Update(ctx context.Context, object T) error {
 // and what it leaves is stored and returned. If another writer was first, change is called
 // again with what is there then, as in [store.Update].
 func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(object *T) error) (T, error) {
-	var none T
+	var none, last T
+	if change == nil {
+		return none, onto.Errorf(onto.Invalid, "%s %q: there is no function that changes it", t.set.name(), key.ID)
+	}
 	d, s, k, err := t.prepare(ctx, key)
 	if err != nil {
 		return none, err
 	}
-	var last T
 	res, err := store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
 		if err := change(object); err != nil {
 			return err
@@ -170,6 +172,10 @@ func (t *Tenant[T, I, S]) exists(err error) error {
 	if onto.CodeOf(err) != onto.VersionMismatch || !errors.As(err, &e) || e.Expectation == nil || e.Expectation.Commit != 0 {
 		return err
 	}
-	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", t.tenant, t.set.name(), e.Expectation.Identity.Key).
-		WithHint("use Upsert to replace it")
+	return t.set.taken(t.tenant, e.Expectation.Identity.Key)
+}
+
+// taken is the error for an object that exists.
+func (k *kind) taken(tenant, key string) error {
+	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", tenant, k.name(), key).WithHint("use Upsert to replace it")
 }

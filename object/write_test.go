@@ -58,6 +58,8 @@ func TestMutate(t *testing.T) {
 				t.Errorf("got %+v, %v", got, err)
 			}
 		}
+		_, err := acme.Mutate(t.Context(), m.DBKey(), nil)
+		wantCode(t, err, onto.Invalid)
 		stop := errors.New("stop")
 		if _, err := acme.Mutate(t.Context(), m.DBKey(), func(m *Message) error {
 			m.Text = "never"
