@@ -47,8 +47,7 @@ func withoutSecrets(uri string) string {
 		scheme, _, _ := strings.Cut(uri, ":")
 		return scheme + "://…"
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return u.Scheme + "://" + u.Host + u.Path
 }
 
 // open opens the store and reads its placement. It returns another shard, which is down if

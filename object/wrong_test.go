@@ -15,10 +15,7 @@ import (
 	"github.com/ontologia/onto/object"
 )
 
-type (
-	messages   = object.Tenant[Message, MessageID, ChatID]
-	messageSet = object.Set[Message, MessageID, ChatID]
-)
+type messages = object.Tenant[Message, MessageID, ChatID]
 
 // operation is one operation on the messages of a tenant. What it does with a key, it does with
 // that of a message.
