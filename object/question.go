@@ -96,7 +96,7 @@ func (q *question[T]) part(from *source) store.Query[T] {
 	ask := q.ask(from)
 	n := 0
 	if q.limit > 0 {
-		n = q.offset + q.limit
+		n = max(0, q.offset+q.limit) // which may be more than an int
 	}
 	if q.perShard > 0 && (n == 0 || q.perShard < n) {
 		n = q.perShard
@@ -114,9 +114,22 @@ func (q *question[T]) part(from *source) store.Query[T] {
 // the prefix.
 func (q *question[T]) ranged() bool { return q.prefix != "" && len(q.order) == 0 }
 
+// known reports whether a shard knows the type. One that no set of Go structs has joined yet has no
+// such objects.
+func (q *question[T]) known(from *source) bool {
+	if q.kind.goType != nil {
+		return true
+	}
+	_, err := from.shard.store.Type(q.kind.name())
+	return err == nil
+}
+
 // rows yields the answers of a shard. Their places are needed to merge them.
 func (q *question[T]) rows(ctx context.Context, from *source, places bool) iter.Seq2[found[T], error] {
 	return func(yield func(found[T], error) bool) {
+		if !q.known(from) {
+			return
+		}
 		ask := q.part(from)
 		place, err := ask.Placer(ctx)
 		if err != nil {

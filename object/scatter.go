@@ -45,11 +45,7 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 // sources are the shards that a read asks, each at one moment: that of the cursor, if there is
 // one.
 func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor) ([]*source, error) {
-	t, l, err := r.kind.open(ctx, r.tenant)
-	if err != nil {
-		return nil, err
-	}
-	shards, err := l.of(t, shardKeys)
+	shards, err := r.kind.shards(ctx, r.tenant, shardKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +104,7 @@ func (r *base[T]) page(ctx context.Context, where Clause, shardKeys []string) (l
 	}
 	limit := q.limit
 	if limit > 0 {
-		q.query = q.with(func(q *query) { q.limit = limit + 1 }) // to see whether something follows
+		q.query = q.with(func(q *query) { q.limit = max(0, limit+1) }) // to see whether something follows
 	}
 	for f, err := range q.merge(ctx, sources, true) {
 		if err != nil {
@@ -131,6 +127,9 @@ func (r *base[T]) count(ctx context.Context, where Clause, shardKeys []string) (
 	}
 	counts := make([]int64, len(sources))
 	err = parallel.Do(len(sources), len(sources), func(i int) error {
+		if !q.known(sources[i]) {
+			return nil
+		}
 		var err error
 		counts[i], err = q.ask(sources[i]).Count(ctx)
 		return sources[i].shard.explain(err)

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/archive"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/internal/own"
 	"github.com/ontologia/onto/store"
 	"github.com/ontologia/onto/store/records"
@@ -78,6 +81,20 @@ func TestOwnTypes(t *testing.T) {
 		}
 		if _, err := store.Open(w.Context(), w.handle(), typeV1()); err != nil {
 			w.Errorf("others cannot open the store any more: %v", err)
+		}
+
+		from, _ := backend.As[backend.LogSource](w.handle())
+		target := memory.New(nil)
+		to, _ := backend.As[backend.Archive](target.OpenTarget())
+		if err := archive.Copy(w.Context(), from, to); err != nil {
+			w.Fatal(err)
+		}
+		copied, err := store.Open(w.Context(), target.Open())
+		if err != nil {
+			w.Fatal(err)
+		}
+		if v, err := copied.Now().Get(w.Context(), id); err != nil || string(v.Fields) != `{"bucket":8,"id":"p"}` {
+			w.Errorf("the copy has %s, %v", v.Fields, err)
 		}
 	})
 }
