@@ -36,7 +36,7 @@ func (t Tenant[T, I, S]) DeleteWhere(ctx context.Context, where Clause, shardKey
 		return 0, onto.Errorf(onto.Invalid, "a delete takes conditions, and no order, limit, offset or cursor").
 			WithHint("select the objects first, and delete them by their keys")
 	}
-	sources, err := t.sources(ctx, texts(shardKeys), nil)
+	sources, err := t.sources(ctx, texts(shardKeys), nil, false)
 	if err != nil {
 		return 0, err
 	}

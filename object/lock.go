@@ -88,7 +88,7 @@ func (t Tenant[T, I, S]) ResumeLock(ctx context.Context, key Key[I, S], token st
 
 // Locks returns the locks of the set that are held.
 func (t Tenant[T, I, S]) Locks(ctx context.Context) ([]LockInfo, error) {
-	sources, err := t.sources(ctx, nil, nil)
+	sources, err := t.sources(ctx, nil, nil, false)
 	if err != nil {
 		return nil, err
 	}
