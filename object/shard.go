@@ -33,11 +33,13 @@ type shard struct {
 const retryAfter = time.Second
 
 // String names the shard without what may be secret in its URI.
-func (s *shard) String() string {
-	if s.placement.Name != "" {
-		return fmt.Sprintf("%s (%s)", s.placement.Name, withoutSecrets(s.uri))
+func (s *shard) String() string { return nameOf(s.placement.Name, withoutSecrets(s.uri)) }
+
+func nameOf(name, uri string) string {
+	if name == "" {
+		return uri
 	}
-	return withoutSecrets(s.uri)
+	return fmt.Sprintf("%s (%s)", name, uri)
 }
 
 // withoutSecrets is a URI without user, password and parameters.
@@ -57,12 +59,19 @@ func (s *shard) open(ctx context.Context, create bool) *shard {
 	opened := &shard{tenant: s.tenant, uri: s.uri, joined: map[string]bool{}}
 	b, err := backend.OpenURI(ctx, s.uri, create, s.tenant.vaults.openers...)
 	if err == nil {
-		opened.store, err = store.Open(ctx, b)
+		opened.store, err = store.OpenWith(ctx, b, s.tenant.vaults.opts)
 	}
 	if err != nil {
 		opened.err, opened.retry = err, time.Now().Add(retryAfter)
 	}
 	return opened
+}
+
+// notPlaced is the error for a store without a placement.
+func (s *shard) notPlaced() error {
+	err := s.tenant.wrong("%s is no shard: it holds no placement", s)
+	err.Code = onto.Uninitialized
+	return s.tenant.toBeMade(err)
 }
 
 // place reads the placement and refuses that of another tenant. It reports whether there
