@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ontologia/onto"
@@ -27,6 +28,7 @@ type Session struct {
 
 	Runtime  string            // names this run in commits, heads and manifests
 	OpenLake place.OpenLake    // nil if no verb of this run opens a lake
+	opening  sync.Mutex        // guards opened
 	opened   []backend.Backend // by this run, closed or not
 	Writes   atomic.Bool       // something may have been stored
 
@@ -105,7 +107,9 @@ func (c *Session) OpenAt(ctx context.Context, how place.Access, loc place.Locati
 	}
 	b, err := loc.Open(ctx, how, cfg, place.Opener{Runtime: c.Runtime, Lake: c.OpenLake})
 	if err == nil {
+		c.opening.Lock()
 		c.opened = append(c.opened, b)
+		c.opening.Unlock()
 	}
 	return b, err
 }
