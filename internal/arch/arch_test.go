@@ -135,7 +135,7 @@ func may() map[string][]string {
 		"archive":                {".", "backend", "internal/codec", "internal/typelist"},
 		// Only care knows every backend: place is given what opens lakes, which is linked with DuckDB.
 		"internal/place":    {"internal/typelist", "internal/suggest", ".", "backend", "backend/sqlite", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/probe", "backend/lake/bucket/s3", "backend/lake/protocol", "internal/shell", "go.yaml.in/yaml/v3"},
-		"internal/document": {".", "archive", "backend", "store", "store/records", "upkeep", "internal/codec"},
+		"internal/document": {"object", ".", "archive", "backend", "store", "store/records", "upkeep", "internal/codec"},
 		"internal/terminal": {".", "backend", "store", "internal/codec", "internal/document", "golang.org/x/term"},
 		"cmd/onto": {".", "bus", "store", "cmd/onto/internal/session", "cmd/onto/internal/ask", "cmd/onto/internal/change", "cmd/onto/internal/events", "cmd/onto/internal/work", "cmd/onto/internal/transfer", "cmd/onto/internal/evolve", "cmd/onto/internal/care",
 			"internal/place", "internal/shell", "internal/terminal", "github.com/spf13/cobra", "github.com/spf13/pflag"},

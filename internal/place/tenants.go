@@ -46,8 +46,8 @@ func (l layer) otherPlace() string {
 func (cfg Settings) noTenants() error {
 	for _, name := range []string{"vault", "tenant"} {
 		if _, given := cfg[0].values[name]; given { // of the command line
-			return onto.Errorf(onto.Invalid, "--%s is about a file of vaults, and a single store was named", name).
-				WithHint("name the file with --vaults, and no store")
+			return onto.Errorf(onto.Invalid, "--%s goes with --vaults", name).
+				WithHint("name the file that lists the shards of tenants with --vaults, and no store")
 		}
 	}
 	return nil

@@ -126,6 +126,15 @@ func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store
 	return c.withBackend(ctx, how, b, cfg, f)
 }
 
+// WithStoreAt is WithStore for the store at a place.
+func (c *Session) WithStoreAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings, f func(*store.Store) error) error {
+	b, err := c.OpenAt(ctx, how, loc, cfg)
+	if err != nil {
+		return err
+	}
+	return c.withBackend(ctx, how, b, cfg, f)
+}
+
 func (c *Session) withBackend(ctx context.Context, how place.Access, b backend.Backend, cfg place.Settings, f func(*store.Store) error) error {
 	s, err := store.OpenWith(ctx, b, c.StoreOptions(cfg))
 	if err != nil {
