@@ -82,7 +82,7 @@ func showShards(ctx context.Context, c *session.Session, stats bool) error {
 	if err := out.Close("the file names no tenants"); err != nil || wrong == 0 {
 		return err
 	}
-	failed := onto.Errorf(document.CheckFailed, "%d of %s: something is wrong", wrong, terminal.Count(rows, "row", "rows"))
+	failed := onto.Errorf(document.CheckFailed, "something is wrong with %d of %s", wrong, terminal.Count(rows, "row", "rows"))
 	if unmade == wrong {
 		return failed.WithHint("make the shards that are not made").WithCommand("init")
 	}

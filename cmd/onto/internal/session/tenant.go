@@ -40,8 +40,8 @@ func (c *Session) Sharded() (bool, error) {
 	return sharded, err
 }
 
-// nameIn completes a hint with the flags that name what the verb is about.
-func (c *Session) nameIn(h onto.Hint) onto.Hint {
+// NameIn completes a hint with the flags that name what the verb is about.
+func (c *Session) NameIn(h onto.Hint) onto.Hint {
 	if c.here == nil {
 		if cfg, err := c.Configure(); err == nil {
 			if t, sharded, err := cfg.Tenants(); err == nil && sharded {

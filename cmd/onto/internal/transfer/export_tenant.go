@@ -137,4 +137,3 @@ func partsOf(ctx context.Context, t session.Tenant, types []string) ([]*part, er
 	}
 	return parts, nil
 }
-
