@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -73,11 +74,11 @@ func (t *tenant) deal(ctx context.Context, shards []*shard) error {
 // that is down, and a store that is there twice.
 func (t *tenant) distinct(ctx context.Context, shards []*shard) ([]*shard, error) {
 	byOrigin := map[string]*shard{}
-	for _, s := range shards {
+	for i, s := range shards {
 		if s.store == nil {
 			return nil, t.isDown([]*shard{s})
 		}
-		origin := s.uri
+		origin := fmt.Sprintf("%s#%d", s.uri, i) // where the backend does not tell
 		if log, ok := backend.As[backend.LogSource](s.store.Backend()); ok {
 			var err error
 			if origin, err = log.Origin(ctx); err != nil {
