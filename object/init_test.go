@@ -1,6 +1,8 @@
 package object_test
 
 import (
+	"fmt"
+	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,4 +150,28 @@ func TestInitOfAUsedStore(t *testing.T) {
 	}
 	must(t, os.Remove(path))
 	must(t, v.Init(t.Context(), "chat", "acme"))
+}
+
+// With a power of two of shards, an object is where crc32 of its shard key modulo their number
+// says.
+func TestShardOfAKey(t *testing.T) {
+	for _, n := range []int{1, 2, 4, 8} {
+		v := open(t, object.Config{"chat": {"acme": slices.Repeat([]string{"memory://"}, n)}})
+		must(t, v.Init(t.Context(), "chat", "acme"))
+		acme := messagesOf(v).Tenant("acme")
+		var all []Message
+		for i := range 100 {
+			m := message(i)
+			m.Chat = ChatID(fmt.Sprintf("chat-%d", i))
+			all = append(all, m)
+		}
+		must(t, acme.Insert(t.Context(), all...))
+		list, err := acme.SelectAllWithMetadata(t.Context())
+		must(t, err)
+		for _, o := range list {
+			if want := fmt.Sprintf("shard-%d", crc32.ChecksumIEEE([]byte(o.Object.Chat))%uint32(n)+1); o.Metadata.Shard != want {
+				t.Errorf("of %d shards, %s is on %s, want %s", n, o.Object.Chat, o.Metadata.Shard, want)
+			}
+		}
+	}
 }
