@@ -235,6 +235,35 @@ func (c Config) tenant(vault, tenant string) ([]string, error) {
 	return shards, nil
 }
 
+// Only returns the part of the configuration that is about one vault, or about the tenants of
+// one name; "" stands for all.
+func (c Config) Only(vault, tenant string) (Config, error) {
+	vaults := sortedKeys(c)
+	if vault != "" {
+		if _, ok := c[vault]; !ok {
+			return nil, unknown(fmt.Sprintf("vault %s does not exist", vault), "vaults", vaults)
+		}
+		vaults = []string{vault}
+	}
+	only := Config{}
+	for _, v := range vaults {
+		switch shards, ok := c[v][tenant]; {
+		case tenant == "":
+			only[v] = c[v]
+		case ok:
+			only[v] = map[string][]string{tenant: shards}
+		}
+	}
+	if len(only) > 0 || tenant == "" {
+		return only, nil
+	}
+	if len(vaults) == 1 {
+		_, err := c.tenant(vaults[0], tenant)
+		return nil, err
+	}
+	return nil, unknown(fmt.Sprintf("no vault has a tenant %s", tenant), "vaults", vaults)
+}
+
 // unknown is the error for a name that the configuration does not have.
 func unknown(what, plural string, known []string) error {
 	err := onto.Errorf(onto.NotFound, "%s", what)

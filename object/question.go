@@ -48,7 +48,8 @@ func (q *question[T]) check() error {
 	if q.offset > 0 && q.cursor != "" {
 		return onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).WithHint("leave out the offset: the cursor tells where to go on")
 	}
-	if _, searched := k.schema.Field(onto.ComputeText.FieldName()); q.search != "" && !searched {
+	if _, searched := k.schema.Field(onto.ComputeText.FieldName()); q.search != "" && !searched && k.goType != nil { // other types are searched as their stores can
+
 		return onto.Errorf(onto.Invalid, "the set %s cannot be searched", k.name()).WithHint("make it ready with WithTextSearch")
 	}
 	return nil
@@ -96,7 +97,7 @@ func (q *question[T]) part(from *source) store.Query[T] {
 	ask := q.ask(from)
 	n := 0
 	if q.limit > 0 {
-		n = q.offset + q.limit
+		n = max(0, q.offset+q.limit) // which may be more than an int
 	}
 	if q.perShard > 0 && (n == 0 || q.perShard < n) {
 		n = q.perShard
@@ -117,6 +118,9 @@ func (q *question[T]) ranged() bool { return q.prefix != "" && len(q.order) == 0
 // rows yields the answers of a shard. Their places are needed to merge them.
 func (q *question[T]) rows(ctx context.Context, from *source, places bool) iter.Seq2[found[T], error] {
 	return func(yield func(found[T], error) bool) {
+		if from.empty {
+			return
+		}
 		ask := q.part(from)
 		place, err := ask.Placer(ctx)
 		if err != nil {

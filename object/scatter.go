@@ -22,6 +22,7 @@ type source struct {
 	shard  *shard
 	view   store.View
 	commit onto.Commit // that the view shows; zero if the view is not pinned
+	empty  bool        // the store does not have the type yet
 }
 
 // view is the moment of a shard that a read is about. It is pinned if several questions are
@@ -30,7 +31,7 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 	if err := s.join(ctx, r.kind); err != nil {
 		return nil, err
 	}
-	from := &source{shard: s, view: s.store.Now()}
+	from := &source{shard: s, view: s.store.Now(), empty: r.kind.lacking(s)}
 	if r.moment != nil {
 		from.view = s.store.AsOf(*r.moment)
 	}
@@ -45,11 +46,7 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 // sources are the shards that a read asks, each at one moment: that of the cursor, if there is
 // one.
 func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor) ([]*source, error) {
-	t, l, err := r.kind.open(ctx, r.tenant)
-	if err != nil {
-		return nil, err
-	}
-	shards, err := l.of(t, shardKeys)
+	shards, err := r.kind.shards(ctx, r.tenant, shardKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +105,7 @@ func (r *base[T]) page(ctx context.Context, where Clause, shardKeys []string) (l
 	}
 	limit := q.limit
 	if limit > 0 {
-		q.query = q.with(func(q *query) { q.limit = limit + 1 }) // to see whether something follows
+		q.query = q.with(func(q *query) { q.limit = max(0, limit+1) }) // to see whether something follows
 	}
 	for f, err := range q.merge(ctx, sources, true) {
 		if err != nil {
@@ -131,6 +128,9 @@ func (r *base[T]) count(ctx context.Context, where Clause, shardKeys []string) (
 	}
 	counts := make([]int64, len(sources))
 	err = parallel.Do(len(sources), len(sources), func(i int) error {
+		if sources[i].empty {
+			return nil
+		}
 		var err error
 		counts[i], err = q.ask(sources[i]).Count(ctx)
 		return sources[i].shard.explain(err)

@@ -19,7 +19,8 @@ type Tx struct {
 // Tx calls do and commits what it writes as one commit. What do reads is as of one moment, and the
 // commit succeeds only if what it read by id is unchanged and, after a Select, if no other commit
 // was made. Otherwise do is called again, as in [store.Transact], so it should have no
-// effects but those on the transaction. An error of do ends the transaction, and nothing is written.
+// effects but those on the transaction. An error of do ends the transaction and is returned
+// as it is, and nothing is written.
 //
 // [In] gives the operations of each set:
 //
@@ -32,8 +33,11 @@ type Tx struct {
 // All objects have the shard key, so that one shard stores them. In a handler of the event bus,
 // a transaction commits by itself, before the event is acknowledged.
 func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) error) error {
-	if shardKey == "" || do == nil {
-		return onto.Errorf(onto.Invalid, "the transaction has no shard key, or no function")
+	switch {
+	case do == nil:
+		return onto.Errorf(onto.Invalid, "the transaction has no function")
+	case shardKey == "":
+		return onto.Errorf(onto.Invalid, "the shard key of the transaction is empty")
 	}
 	d, err := header(ctx)
 	if err != nil {
@@ -46,10 +50,15 @@ func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) err
 	for _, k := range t.set.vaults.kinds(t.set.vault) {
 		_ = s.join(ctx, k) // a set that cannot join fails when it is used
 	}
+	var refused error // by do, about what it knows
 	_, err = store.Transact(ctx, s.store, d, func(tx *store.Tx) error {
-		return do(&Tx{tx, s, string(shardKey)})
+		refused = do(&Tx{tx, s, string(shardKey)})
+		return refused
 	})
-	return s.explain(err)
+	if refused != nil && err != nil {
+		return err
+	}
+	return t.exists(s.explain(err))
 }
 
 // TxSet is the objects of a set in a transaction.
@@ -113,7 +122,7 @@ func (x *TxSet[T, I, S]) row(ctx context.Context, key Key[I, S]) (store.Row[T], 
 	if onto.CodeOf(err) == onto.NotFound {
 		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), key.ID, key.ShardKey)
 	}
-	return row, err
+	return row, x.tx.shard.explain(err)
 }
 
 // Exists reports whether an object with the id exists.

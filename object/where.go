@@ -228,6 +228,11 @@ func (p Selection) OrderBy(path string) Selection { return p.sort(path, false) }
 // OrderByDesc sorts by the value at a path, the greatest first.
 func (p Selection) OrderByDesc(path string) Selection { return p.sort(path, true) }
 
+// Order sorts by values that were chosen otherwise, after what it is sorted by already.
+func (p Selection) Order(order ...onto.Order) Selection {
+	return Selection{p.q.with(func(q *query) { q.order = append(q.order[:len(q.order):len(q.order)], order...) })}
+}
+
 func (p Selection) sort(path string, desc bool) Selection {
 	o, err := operand(path)
 	return Selection{p.q.with(func(q *query) {

@@ -45,31 +45,43 @@ func (t Tenant[T, I, S]) Update(ctx context.Context, object T) error {
 
 // Mutate changes an object: change gets it as it is stored, without what compute functions set,
 // and what it leaves is stored and returned. If another writer was first, change is called
-// again with what is there then, as in [store.Update].
+// again with what is there then, as in [store.Update]. An error of change is returned as it is,
+// and nothing is written. If the idempotency key was used before, change is not called, and the
+// object is returned as the first call left it.
 func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(object *T) error) (T, error) {
-	var none, last T
+	var none T
 	if change == nil {
-		return none, onto.Errorf(onto.Invalid, "%s %q: there is no function that changes it", t.set.name(), key.ID)
+		return none, onto.Errorf(onto.Invalid, "the mutation of %s %q has no function", t.set.name(), key.ID)
 	}
 	d, s, k, err := t.prepare(ctx, key)
 	if err != nil {
 		return none, err
 	}
+	var last T
+	var refused error // of change: about what it knows, and not about the object
+	called := false
 	res, err := store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
-		if err := change(object); err != nil {
-			return err
+		called = true
+		if refused = change(object); refused != nil {
+			return refused
 		}
 		last = *object
 		_, err := t.set.keyOf(last)
 		return err
 	})
-	if err == nil && res.Repeated {
-		last, err = store.Get[T](ctx, s.store.At(res.At), k)
-	}
-	if err != nil {
+	switch {
+	case refused != nil && err != nil:
+		return none, err
+	case err != nil:
 		return none, t.missing(s, key, err)
+	case called:
+		return last, nil
 	}
-	return last, nil
+	row, err := store.GetRow[T](ctx, s.store.At(res.At), k) // as the first call left it
+	if err != nil {
+		return none, s.explain(err)
+	}
+	return row.Value, nil
 }
 
 // SafeUpdate replaces an object by another one, provided that it is stored as it was read:
