@@ -108,3 +108,22 @@ func names(t *testing.T) (exported, tests map[string]bool) {
 	exported["Start.Key"], exported["Start.Filter"] = true, true
 	return exported, tests
 }
+
+// The program of the package comment is an example, so it compiles.
+func TestPackageComment(t *testing.T) {
+	comment, err := os.ReadFile("doc.go")
+	must(t, err)
+	examples, err := os.ReadFile("example_test.go")
+	must(t, err)
+	var program strings.Builder
+	for line := range strings.Lines(string(comment)) {
+		if code, ok := strings.CutPrefix(line, "//\t"); ok {
+			program.WriteString("\t" + code)
+		} else if line == "//\n" && program.Len() > 0 {
+			program.WriteString("\n")
+		}
+	}
+	if text := strings.TrimRight(program.String(), "\n"); strings.Count(text, "\n") < 8 || !strings.Contains(string(examples), text) {
+		t.Errorf("no example is the program of the package comment:\n%s", text)
+	}
+}

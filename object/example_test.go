@@ -44,6 +44,24 @@ func Example() {
 	// l1 Hello
 }
 
+// The program of the package comment, which compiles. A real one checks each error.
+func Example_packageComment() {
+	ctx := context.Background()
+
+	config, err := object.ReadConfig("vaults.yaml") // chat: {acme: [sqlite:///acme-1.db, sqlite:///acme-2.db]}
+	vaults, err := object.Open(ctx, config, sqlite.Opener)
+	defer vaults.Close()
+	letters := object.NewSet[Letter](vaults, "chat").WithIndexes("from").Ready()
+	err = vaults.Init(ctx, "chat", "acme") // once; then the tenant exists
+
+	acme := letters.Tenant("acme")
+	ctx = object.With(ctx, onto.Draft{Actor: onto.Operator("ana")})
+	err = acme.Insert(ctx, Letter{ID: "l1", Chat: "lobby", From: "ana", Text: "Hello"})
+	list, err := acme.Select(ctx, object.Where().Key("from").Equal("ana").OrderByDesc("id").Limit(20))
+
+	fmt.Println(list, err)
+}
+
 // Account is an object whose shard key is the name of a bank.
 type Account struct {
 	Number  string `json:"number"`
