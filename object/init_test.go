@@ -1,6 +1,7 @@
 package object_test
 
 import (
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
@@ -10,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/archive"
+	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/sqlite"
 	"github.com/ontologia/onto/object"
 	"github.com/ontologia/onto/store"
@@ -174,4 +178,37 @@ func TestShardOfAKey(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A shard can move to another place, and to another backend: its copy takes its part, and the
+// store itself may no longer be listed beside it.
+func TestShardMoves(t *testing.T) {
+	dir := t.TempDir()
+	ctx := t.Context()
+	uris := layout{"lake", 2}.uris(dir, "acme")
+	v := open(t, object.Config{"chat": {"acme": uris}})
+	must(t, v.Init(ctx, "chat", "acme"))
+	want := insert(t, messagesOf(v).Tenant("acme"), 30)
+	must(t, v.Close())
+
+	moved := filepath.Join(dir, "moved.db")
+	from, err := backend.OpenURI(ctx, uris[1], false, lake.Opener)
+	must(t, err)
+	to, err := sqlite.Open(ctx, moved, &sqlite.Options{Target: true})
+	must(t, err)
+	must(t, archive.Copy(ctx, from.(backend.LogSource), to))
+	must(t, errors.Join(from.Close(), to.Close()))
+
+	v = open(t, object.Config{"chat": {"acme": {"sqlite:///" + moved, uris[0]}}})
+	acme := messagesOf(v).Tenant("acme")
+	if n, err := acme.Count(ctx, object.Where().Search("hello")); n != int64(len(want)) || err != nil {
+		t.Errorf("counted %d, %v", n, err)
+	}
+	for _, m := range want {
+		m.Text = "moved"
+		must(t, acme.Update(ctx, m))
+	}
+	both := open(t, object.Config{"chat": {"acme": {"sqlite:///" + moved, uris[0], uris[1]}}})
+	_, err = messagesOf(both).Tenant("acme").SelectAll(ctx)
+	wantCode(t, err, onto.Conflict)
 }
