@@ -129,7 +129,7 @@ func (k *kind) lacking(s *shard) bool {
 		return false
 	}
 	_, err := s.store.Type(k.name())
-	return onto.CodeOf(err) == onto.NotFound
+	return err != nil
 }
 
 // add notes a set that is ready. One Go type is one set of a vault, and so is one name.
