@@ -22,7 +22,7 @@ func sameBut(given, stored, computed any) bool {
 	s, isStored := stored.(map[string]any)
 	c, isComputed := computed.(map[string]any)
 	if !isGiven || !isStored || !isComputed {
-		return !reflect.DeepEqual(stored, computed) || reflect.DeepEqual(given, stored)
+		return !reflect.DeepEqual(stored, computed) || reflect.DeepEqual(given, stored) || isEmpty(given) && isEmpty(stored)
 	}
 	names := map[string]bool{}
 	for _, m := range []map[string]any{g, s, c} {
@@ -36,4 +36,10 @@ func sameBut(given, stored, computed any) bool {
 		}
 	}
 	return true
+}
+
+// isEmpty reports whether a value is a list of nothing: a nil slice is stored and read as an empty one.
+func isEmpty(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
 }
