@@ -16,18 +16,25 @@ import (
 	"github.com/ontologia/onto/object"
 )
 
+// program is a program that works with the messages of a tenant.
+type program struct {
+	messages
+	set *messageSet
+}
+
 // twoVaults are two programs on the same shards.
-func twoVaults(t *testing.T, l layout) [2]messages {
+func twoVaults(t *testing.T, l layout) [2]program {
 	config := object.Config{"chat": {"acme": l.uris(t.TempDir(), "acme")}}
-	var tenants [2]messages
-	for i := range tenants {
+	var programs [2]program
+	for i := range programs {
 		v := open(t, config)
 		if err := v.Init(t.Context(), "chat", "acme"); err != nil {
 			t.Fatal(err)
 		}
-		tenants[i] = messagesOf(v).Tenant("acme")
+		set := messagesOf(v)
+		programs[i] = program{set.Tenant("acme"), set}
 	}
-	return tenants
+	return programs
 }
 
 // noLeases fails if a lease is left on any shard, also one that has expired.
@@ -87,7 +94,7 @@ func TestLocksOfTwoPrograms(t *testing.T) {
 			wantError(t, "releasing what another program has released", lock.Unlock(ctx), onto.LeaseExpired)
 			_, err = two.ResumeLock(ctx, key, lock.Token())
 			wantCode(t, err, onto.LeaseExpired)
-			noLeases(t, one)
+			noLeases(t, one.messages)
 
 			wantCode(t, two.BreakLock(ctx, key, onto.Operator("ana"), "nobody holds it"), onto.NotFound)
 			lock, err = one.Lock(ctx, key, "")
@@ -110,10 +117,10 @@ func TestLocksOfTwoPrograms(t *testing.T) {
 			if err := second.Unlock(ctx); err != nil {
 				t.Error(err)
 			}
-			noLeases(t, one)
+			noLeases(t, one.messages)
 			_, err = one.Lock(ctx, key, strings.Repeat("d", onto.MaxLeaseNote))
 			wantCode(t, err, onto.TooLarge)
-			noLeases(t, one)
+			noLeases(t, one.messages)
 		})
 	}
 }
@@ -156,7 +163,7 @@ func TestLockIsHeldByOne(t *testing.T) {
 	if took.Load() == 0 {
 		t.Error("nobody had the lock")
 	}
-	noLeases(t, both[0])
+	noLeases(t, both[0].messages)
 }
 
 // A holder learns that its lock was lost, by the channel and by its commits.
@@ -189,7 +196,7 @@ func TestLostLock(t *testing.T) {
 	if err := lock.Unlock(t.Context()); err != nil {
 		t.Errorf("after that: %v", err)
 	}
-	noLeases(t, both[0])
+	noLeases(t, both[0].messages)
 }
 
 // The context with which a lock was taken may end: the lock is held until it is released.
