@@ -89,6 +89,12 @@ func (s *shard) place(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// has reports whether the store has a type of a name.
+func (s *shard) has(name string) bool {
+	_, err := s.store.Type(name)
+	return err == nil
+}
+
 // join makes the type of a set known to the store.
 func (s *shard) join(ctx context.Context, k *kind) error {
 	if k.goType == nil {

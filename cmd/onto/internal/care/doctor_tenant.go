@@ -62,7 +62,7 @@ func (d *doctor) examineTenant(ctx context.Context) error {
 	})
 }
 
-// examineShard examines the store of a shard as far as it is one, and reports whether it has. A
+// examineShard examines the store of a shard, if there is one, and reports whether it has. A
 // store that cannot be examined is a finding, and no error.
 func (d *doctor) examineShard(ctx context.Context, t session.Tenant, i int, s *object.SurveyedShard, found *findings) (bool, error) {
 	if err := found.turn(&s.Shard, d.NameIn); err != nil {
@@ -77,7 +77,7 @@ func (d *doctor) examineShard(ctx context.Context, t session.Tenant, i int, s *o
 			return false, err
 		}
 	}
-	if s.State == object.ShardNotMade || s.State == object.ShardStranger {
+	if s.State == object.ShardNotMade {
 		return false, nil
 	}
 	cfg, err := d.Configure()
