@@ -1,6 +1,7 @@
 package object
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -54,20 +55,30 @@ func newCursor(sources []*source, question string, last *store.Place) *cursor {
 	return c
 }
 
+// cursorText is how a cursor is written: a checksum, since a damaged place would be another one, and
+// JSON.
+var cursorText = base64.RawURLEncoding.Strict()
+
+// sumSize is the size of the checksum.
+const sumSize = 6
+
 // String is the cursor as callers see it.
 func (c *cursor) String() string {
 	text, _ := json.Marshal(c) // which cannot fail: all values are JSON
-	return base64.RawURLEncoding.EncodeToString(text)
+	sum := sha256.Sum256(text)
+	return cursorText.EncodeToString(append(sum[:sumSize], text...))
 }
 
 // readCursor reads a cursor, which may be any text.
 func readCursor(text, question string) (*cursor, error) {
 	c := &cursor{}
-	decoded, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
-		err = json.Unmarshal(decoded, c)
+	decoded, err := cursorText.DecodeString(text)
+	whole := false
+	if err == nil && len(decoded) > sumSize {
+		sum := sha256.Sum256(decoded[sumSize:])
+		whole = bytes.HasPrefix(sum[:], decoded[:sumSize]) && json.Unmarshal(decoded[sumSize:], c) == nil
 	}
-	if err != nil || c.Question == "" {
+	if !whole {
 		return nil, onto.Errorf(onto.Invalid, "the cursor %.40q is damaged", text).WithHint("take it unchanged from the page before")
 	}
 	if c.Question != question {

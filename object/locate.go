@@ -65,9 +65,9 @@ func (l *layout) byKey(t *tenant, rule *onto.Compute, id onto.Identity) (*shard,
 	if err != nil {
 		return nil, err
 	}
-	list, err := l.of(t, []string{shardKey})
-	if err != nil {
-		return nil, err
+	list, up := l.of([]string{shardKey})
+	if !up {
+		return nil, t.isDown(l.down)
 	}
 	if !list[0].has(id.Type) { // nothing of it was stored there yet
 		return nil, onto.Errorf(onto.NotFound, "%s: %s does not exist and never did", list[0], id)

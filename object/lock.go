@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"strings"
+	"time"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/store"
@@ -98,7 +99,7 @@ func (t Tenant[T, I, S]) Locks(ctx context.Context) ([]LockInfo, error) {
 			return nil, from.shard.explain(err)
 		}
 		for _, l := range leases {
-			if what, ok := infoOf(l); ok && what.Set == t.set.name() {
+			if what, ok := infoOf(l); ok && what.Set == t.set.name() && !l.Expired(time.Now()) {
 				list = append(list, what)
 			}
 		}

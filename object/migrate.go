@@ -64,7 +64,7 @@ func (v *Vaults) PlanMigration(ctx context.Context, vault string, m *store.Migra
 		if err != nil {
 			return nil, err
 		}
-		l, err := t.opened(ctx)
+		l, err := t.all(ctx)
 		if err != nil {
 			return nil, err
 		}

@@ -54,18 +54,31 @@ func readPlacement(ctx context.Context, s *store.Store) (placement, bool, error)
 	if err != nil {
 		return p, false, err
 	}
-	if len(p.Buckets) == 0 || !slices.IsSorted(p.Buckets) || p.Buckets[0] < 0 || p.Buckets[len(p.Buckets)-1] >= Buckets {
-		return p, false, onto.Errorf(onto.Corrupt, "its placement lists no buckets, or some that do not exist")
+	return p, true, p.check()
+}
+
+// check refuses what no tenant was made with.
+func (p *placement) check() error {
+	switch n := len(p.Buckets); {
+	case p.Name == "":
+		return onto.Errorf(onto.Corrupt, "its placement gives the shard no name")
+	case n == 0 || p.Buckets[0] < 0 || p.Buckets[n-1] >= Buckets:
+		return onto.Errorf(onto.Corrupt, "the placement of %s lists no buckets, or some that do not exist", p.Name)
 	}
-	return p, true, nil
+	for i := range p.Buckets[1:] {
+		if p.Buckets[i] >= p.Buckets[i+1] {
+			return onto.Errorf(onto.Corrupt, "the placement of %s lists bucket %d after %d", p.Name, p.Buckets[i+1], p.Buckets[i])
+		}
+	}
+	return nil
 }
 
 // write stores the placement in a store that has none.
 func (p placement) write(ctx context.Context, s *store.Store) error {
-	ctx = own.Allow(ctx)
-	if err := s.Register(ctx, onto.TypeOf[placement]().As(placementType)); err != nil {
+	if err := registerPlacement(ctx, s); err != nil {
 		return err
 	}
+	ctx = own.Allow(ctx)
 	d, err := header(ctx)
 	if err != nil {
 		return err
@@ -76,6 +89,11 @@ func (p placement) write(ctx context.Context, s *store.Store) error {
 	d.IdempotencyKey = ""
 	_, err = s.Commit(ctx, d.Ensure(p).ExpectVersion(onto.EntityID(placementType, placementID), 0))
 	return err
+}
+
+// registerPlacement makes the type of placements known to a store.
+func registerPlacement(ctx context.Context, s *store.Store) error {
+	return s.Register(own.Allow(ctx), onto.TypeOf[placement]().As(placementType))
 }
 
 // layout is which shard owns which bucket. It does not change: a tenant gets another one
@@ -102,6 +120,13 @@ func newLayout(t *tenant, shards []*shard) (*layout, error) {
 			}
 			l.owner[b] = s
 		}
+	}
+	names := map[string]*shard{}
+	for _, s := range l.shards {
+		if other := names[s.placement.Name]; other != nil {
+			return nil, t.wrong("%s and %s have the same name", other, s)
+		}
+		names[s.placement.Name] = s
 	}
 	slices.SortFunc(l.shards, func(a, b *shard) int { return a.placement.Buckets[0] - b.placement.Buckets[0] })
 	if missing(&l.owner) > 0 && len(l.down) == 0 {
@@ -132,23 +157,20 @@ func missing(owner *[Buckets]*shard) int {
 	return n
 }
 
-// of returns the shards that own the buckets of some shard keys; all for none.
-func (l *layout) of(t *tenant, keys []string) ([]*shard, error) {
+// of returns the shards that own the buckets of some shard keys; all for none. It reports
+// whether they are up.
+func (l *layout) of(keys []string) (list []*shard, up bool) {
 	if len(keys) == 0 {
-		if len(l.down) > 0 {
-			return nil, t.isDown(l.down)
-		}
-		return l.shards, nil
+		return l.shards, len(l.down) == 0
 	}
-	var list []*shard
 	for _, key := range keys {
 		s := l.owner[bucketOf(key)]
 		if s == nil {
-			return nil, t.isDown(l.down)
+			return nil, false
 		}
 		if !slices.Contains(list, s) {
 			list = append(list, s)
 		}
 	}
-	return list, nil
+	return list, true
 }

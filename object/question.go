@@ -97,7 +97,7 @@ func (q *question[T]) part(from *source) store.Query[T] {
 	ask := q.ask(from)
 	n := 0
 	if q.limit > 0 {
-		n = q.offset + q.limit
+		n = max(0, q.offset+q.limit) // which may be more than an int
 	}
 	if q.perShard > 0 && (n == 0 || q.perShard < n) {
 		n = q.perShard

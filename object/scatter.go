@@ -46,11 +46,7 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 // sources are the shards that a read asks, each at one moment: that of the cursor, if there is
 // one.
 func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor) ([]*source, error) {
-	t, l, err := r.kind.open(ctx, r.tenant)
-	if err != nil {
-		return nil, err
-	}
-	shards, err := l.of(t, shardKeys)
+	shards, err := r.kind.shards(ctx, r.tenant, shardKeys)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +105,7 @@ func (r *base[T]) page(ctx context.Context, where Clause, shardKeys []string) (l
 	}
 	limit := q.limit
 	if limit > 0 {
-		q.query = q.with(func(q *query) { q.limit = limit + 1 }) // to see whether something follows
+		q.query = q.with(func(q *query) { q.limit = max(0, limit+1) }) // to see whether something follows
 	}
 	for f, err := range q.merge(ctx, sources, true) {
 		if err != nil {

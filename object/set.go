@@ -169,23 +169,18 @@ func (v *Vaults) kinds(vault string) []*kind {
 	return list
 }
 
-// open opens a tenant, and returns it with its layout.
-func (k *kind) open(ctx context.Context, name string) (*tenant, *layout, error) {
-	t, err := k.vaults.tenant(k.vault, name)
+// shards returns the shards of a tenant that store some shard keys; all for none.
+func (k *kind) shards(ctx context.Context, tenant string, shardKeys []string) ([]*shard, error) {
+	t, err := k.vaults.tenant(k.vault, tenant)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	l, err := t.opened(ctx)
-	return t, l, err
+	return t.of(ctx, shardKeys)
 }
 
 // shard returns the shard of a tenant that stores a shard key, ready for the objects.
 func (k *kind) shard(ctx context.Context, tenant, shardKey string) (*shard, error) {
-	t, l, err := k.open(ctx, tenant)
-	if err != nil {
-		return nil, err
-	}
-	list, err := l.of(t, []string{shardKey})
+	list, err := k.shards(ctx, tenant, []string{shardKey})
 	if err != nil {
 		return nil, err
 	}

@@ -49,22 +49,32 @@ func withoutSecrets(uri string) string {
 		scheme, _, _ := strings.Cut(uri, ":")
 		return scheme + "://…"
 	}
-	u.User, u.RawQuery, u.Fragment = nil, "", ""
-	return u.String()
+	return u.Scheme + "://" + u.Host + u.Path
 }
 
-// open opens the store and reads its placement, which is required unless the store is being
-// made. It returns another shard.
+// open opens the store and reads its placement. It returns another shard, which is down if
+// either fails.
 func (s *shard) open(ctx context.Context, create bool) *shard {
 	opened := &shard{tenant: s.tenant, uri: s.uri, joined: map[string]bool{}}
 	b, err := backend.OpenURI(ctx, s.uri, create, s.tenant.vaults.openers...)
 	if err == nil {
-		opened.store, err = store.OpenWith(ctx, b, s.tenant.vaults.opts)
+		if opened.store, err = store.OpenWith(ctx, b, s.tenant.vaults.opts); err != nil {
+			err = errors.Join(err, b.Close())
+		}
 	}
-	if err != nil {
-		opened.err, opened.retry = err, time.Now().Add(retryAfter)
+	if err == nil {
+		if err = opened.place(ctx); err != nil {
+			err = errors.Join(err, opened.store.Close())
+		}
 	}
-	return opened
+	if err == nil {
+		return opened
+	}
+	down := &shard{tenant: s.tenant, uri: s.uri, placement: s.placement, err: err}
+	if ctx.Err() == nil { // otherwise it can be asked at once
+		down.retry = time.Now().Add(retryAfter)
+	}
+	return down
 }
 
 // notPlaced is the error for a store without a placement.
@@ -74,19 +84,28 @@ func (s *shard) notPlaced() error {
 	return s.tenant.toBeMade(err)
 }
 
-// place reads the placement and refuses that of another tenant. It reports whether there
-// is one.
-func (s *shard) place(ctx context.Context) (bool, error) {
+// place reads the placement, if there is one.
+func (s *shard) place(ctx context.Context) error {
 	p, placed, err := readPlacement(ctx, s.store)
-	if err != nil || !placed {
-		return false, err
+	if err == nil && placed {
+		s.placement = p
 	}
-	if p.Vault != s.tenant.vault || p.Tenant != s.tenant.name {
-		return false, s.tenant.wrong("%s is a shard of tenant %s of vault %s", s, p.Tenant, p.Vault).
-			WithHint("correct the list of shards")
+	return err
+}
+
+// check refuses the store of another tenant, and one that has no placement unless it is being
+// made.
+func (s *shard) check(create bool) error {
+	p := &s.placement
+	switch {
+	case s.store == nil || p.Name == "" && create:
+		return nil
+	case p.Name == "":
+		return s.notPlaced()
+	case p.Vault != s.tenant.vault || p.Tenant != s.tenant.name:
+		return s.tenant.wrong("%s is a shard of tenant %s of vault %s", withoutSecrets(s.uri), p.Tenant, p.Vault).WithHint("correct the list of shards")
 	}
-	s.placement = p
-	return true, nil
+	return nil
 }
 
 // has reports whether the store has a type of a name.
@@ -95,21 +114,26 @@ func (s *shard) has(name string) bool {
 	return err == nil
 }
 
-// join makes the type of a set known to the store.
+// join makes the type of a set known to the store. Callers do not wait for each other: what one
+// has registered is so for the others.
 func (s *shard) join(ctx context.Context, k *kind) error {
-	if k.goType == nil {
-		return nil // it is one that the store has
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.joined[k.name()] {
+	if k.goType == nil || s.knows(k, false) {
 		return nil
 	}
 	if err := s.store.Register(ctx, k.typ); err != nil {
 		return s.explain(err)
 	}
-	s.joined[k.name()] = true
+	s.knows(k, true)
 	return nil
+}
+
+// knows reports whether the store knows the type of a set, and notes that it does.
+func (s *shard) knows(k *kind, now bool) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := s.joined[k.name()]
+	s.joined[k.name()] = known || now
+	return known
 }
 
 // explain names the shard in an error that is about its storage, or about its types.

@@ -24,7 +24,7 @@ func (v *Vaults) Shards(ctx context.Context, vault, tenant string) ([]Shard, err
 	if err != nil {
 		return nil, err
 	}
-	l, err := t.opened(ctx)
+	l, err := t.all(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -45,9 +45,11 @@ func (v *Vaults) Survey(ctx context.Context, vault, tenant string) (*Survey, err
 	if err != nil {
 		return nil, err
 	}
-	t.mu.Lock()
+	if err := t.lock(ctx); err != nil {
+		return nil, err
+	}
 	shards := slices.Clone(t.shards)
-	t.mu.Unlock()
+	t.unlock()
 	y := &Survey{opened: make([]*shard, len(shards))}
 	states := make([]ShardState, len(shards))
 	_ = parallel.Do(len(shards), len(shards), func(i int) error {
@@ -78,8 +80,8 @@ func (s *shard) judge(ctx context.Context) (ShardState, error) {
 		}
 		return ShardDown, s.err
 	}
-	placed, err := s.place(ctx)
-	if err == nil && !placed {
+	err := s.check(true)
+	if err == nil && s.placement.Name == "" {
 		if err = s.checkEmpty(ctx); err == nil {
 			return ShardNotMade, s.notPlaced()
 		}

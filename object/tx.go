@@ -19,7 +19,8 @@ type Tx struct {
 // Tx calls do and commits what it writes as one commit. What do reads is as of one moment, and the
 // commit succeeds only if what it read by id is unchanged and, after a Select, if no other commit
 // was made. Otherwise do is called again, as in [store.Transact], so it should have no
-// effects but those on the transaction. An error of do ends the transaction, and nothing is written.
+// effects but those on the transaction. An error of do ends the transaction and is returned
+// as it is, and nothing is written.
 //
 // [In] gives the operations of each set:
 //
@@ -32,7 +33,10 @@ type Tx struct {
 // All objects have the shard key, so that one shard stores them. In a handler of the event bus,
 // a transaction commits by itself, before the event is acknowledged.
 func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) error) error {
-	if shardKey == "" {
+	switch {
+	case do == nil:
+		return onto.Errorf(onto.Invalid, "the transaction has no function")
+	case shardKey == "":
 		return onto.Errorf(onto.Invalid, "the shard key of the transaction is empty")
 	}
 	d, err := header(ctx)
@@ -46,9 +50,14 @@ func (t Tenant[T, I, S]) Tx(ctx context.Context, shardKey S, do func(tx *Tx) err
 	for _, k := range t.set.vaults.kinds(t.set.vault) {
 		_ = s.join(ctx, k) // a set that cannot join fails when it is used
 	}
+	var refused error // by do, about what it knows
 	_, err = store.Transact(ctx, s.store, d, func(tx *store.Tx) error {
-		return do(&Tx{tx, s, string(shardKey)})
+		refused = do(&Tx{tx, s, string(shardKey)})
+		return refused
 	})
+	if refused != nil && err != nil {
+		return err
+	}
 	return t.exists(s.explain(err))
 }
 
@@ -88,14 +97,7 @@ func (x *TxSet[T, I, S]) ready(ctx context.Context, key Key[I, S]) (string, erro
 // object changes before the commit.
 func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	var none T
-	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
-	if err != nil {
-		return none, err
-	}
-	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
-	if onto.CodeOf(err) == onto.NotFound {
-		return none, onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
-	}
+	row, err := x.row(ctx, x.key(id))
 	if err != nil {
 		return none, err
 	}
@@ -107,9 +109,25 @@ func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	return objects[0].Object, nil
 }
 
+// key is the key of an id with the shard key of the transaction.
+func (x *TxSet[T, I, S]) key(id I) Key[I, S] { return Key[I, S]{id, S(x.tx.shardKey)} }
+
+// row returns what is stored with a key, or NotFound.
+func (x *TxSet[T, I, S]) row(ctx context.Context, key Key[I, S]) (store.Row[T], error) {
+	k, err := x.ready(ctx, key)
+	if err != nil {
+		return store.Row[T]{}, err
+	}
+	row, err := store.GetRow[T](ctx, x.tx.Tx, k)
+	if onto.CodeOf(err) == onto.NotFound {
+		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), key.ID, key.ShardKey)
+	}
+	return row, x.tx.shard.explain(err)
+}
+
 // Exists reports whether an object with the id exists.
 func (x TxSet[T, I, S]) Exists(ctx context.Context, id I) (bool, error) {
-	_, err := x.SelectByID(ctx, id)
+	_, err := x.row(ctx, x.key(id))
 	if onto.CodeOf(err) == onto.NotFound {
 		return false, nil
 	}
@@ -157,14 +175,15 @@ func (x *TxSet[T, I, S]) reader() *Reader[T, I, S] {
 // Insert stores new objects. One that exists is a Conflict.
 func (x TxSet[T, I, S]) Insert(ctx context.Context, objects ...T) error {
 	for i := range objects {
-		exists, err := x.Exists(ctx, objects[i].DBKey().ID)
-		if err == nil && exists {
-			err = onto.Errorf(onto.Conflict, "the tenant has %s %q already", x.set.name(), objects[i].DBKey().ID).WithHint("use Upsert to replace it")
+		key := objects[i].DBKey()
+		_, err := x.row(ctx, key)
+		switch {
+		case err == nil:
+			return x.set.taken(x.tx.shard.tenant.name, string(key.ID))
+		case onto.CodeOf(err) != onto.NotFound:
+			return err
 		}
-		if err == nil {
-			err = x.Upsert(ctx, objects[i])
-		}
-		if err != nil {
+		if err := x.Upsert(ctx, objects[i]); err != nil {
 			return err
 		}
 	}
@@ -191,7 +210,7 @@ func (x TxSet[T, I, S]) Upsert(ctx context.Context, objects ...T) error {
 
 // Update replaces an object, or fails with NotFound.
 func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
-	if _, err := x.SelectByID(ctx, object.DBKey().ID); err != nil {
+	if _, err := x.row(ctx, object.DBKey()); err != nil {
 		return err
 	}
 	return x.Upsert(ctx, object)
@@ -201,7 +220,7 @@ func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
 func (x TxSet[T, I, S]) Delete(ctx context.Context, ids ...I) error {
 	var errs []error
 	for _, id := range ids {
-		key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
+		key, err := x.ready(ctx, x.key(id))
 		if err == nil {
 			err = x.tx.Tx.Delete(x.set.id(key))
 		}

@@ -25,6 +25,9 @@ type Vaults struct {
 	tenants map[[2]string]*tenant       // by vault and name
 	sets    map[string]map[string]*kind // that are ready, by vault and type
 	closed  bool
+
+	life context.Context // ends with Close
+	end  context.CancelFunc
 }
 
 // Open returns the vaults of a configuration, whose URIs the openers understand. It opens no
@@ -45,7 +48,9 @@ func OpenWith(ctx context.Context, config Config, opts *store.Options, openers .
 			}
 		}
 	}
-	return &Vaults{config: config, openers: openers, opts: opts, tenants: map[[2]string]*tenant{}, sets: map[string]map[string]*kind{}}, ctx.Err()
+	v := &Vaults{config: config, openers: openers, opts: opts, tenants: map[[2]string]*tenant{}, sets: map[string]map[string]*kind{}}
+	v.life, v.end = context.WithCancel(context.WithoutCancel(ctx))
+	return v, ctx.Err()
 }
 
 // checkURIs refuses a shard that no opener understands, and one that is listed twice.
@@ -71,6 +76,7 @@ func (v *Vaults) Close() error {
 	tenants := v.tenants
 	v.tenants = nil
 	v.mu.Unlock()
+	v.end()
 	var errs []error
 	for _, t := range tenants {
 		errs = append(errs, t.close())
@@ -105,7 +111,7 @@ func (v *Vaults) tenant(vault, name string) (*tenant, error) {
 	at := [2]string{vault, name}
 	t := v.tenants[at]
 	if t == nil {
-		t = &tenant{vaults: v, vault: vault, name: name}
+		t = &tenant{vaults: v, vault: vault, name: name, opening: make(chan struct{}, 1)}
 		for _, uri := range uris {
 			t.shards = append(t.shards, &shard{tenant: t, uri: uri})
 		}
@@ -121,10 +127,22 @@ type tenant struct {
 
 	layout atomic.Pointer[layout] // nil before it is open
 
-	mu     sync.Mutex // held while shards are opened
-	shards []*shard   // in the order of the configuration
-	closed bool
+	opening chan struct{} // has a token while shards are opened; guards what follows
+	shards  []*shard      // in the order of the configuration
+	closed  bool
 }
+
+// lock waits until no other caller opens shards.
+func (t *tenant) lock(ctx context.Context) error {
+	select {
+	case t.opening <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (t *tenant) unlock() { <-t.opening }
 
 // wrong is an error about the shards that the configuration lists.
 func (t *tenant) wrong(format string, args ...any) *onto.Error {
@@ -158,22 +176,63 @@ func (t *tenant) toBeMade(err *onto.Error) *onto.Error {
 
 // opened returns the layout of the tenant, after it has opened what can be opened.
 func (t *tenant) opened(ctx context.Context) (*layout, error) {
-	if l := t.layout.Load(); l != nil && !due(l.down) {
+	if l := t.layout.Load(); l != nil {
 		return l, nil
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if l := t.layout.Load(); l != nil && !due(l.down) {
-		return l, nil
+	return t.open(ctx, nil)
+}
+
+// all is opened, and tries shards that are down again if it is time.
+func (t *tenant) all(ctx context.Context) (*layout, error) {
+	l, err := t.opened(ctx)
+	if err == nil && due(l.down) {
+		l, err = t.open(ctx, l)
 	}
+	return l, err
+}
+
+// of returns the shards that own the buckets of some shard keys; all for none. Those that are
+// down are opened again if they are needed and it is time.
+func (t *tenant) of(ctx context.Context, keys []string) ([]*shard, error) {
+	l, err := t.opened(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list, up := l.of(keys)
+	if !up && due(l.down) {
+		if l, err = t.open(ctx, l); err != nil {
+			return nil, err
+		}
+		list, up = l.of(keys)
+	}
+	if !up {
+		return nil, t.isDown(l.down)
+	}
+	return list, nil
+}
+
+// open opens the shards that are not open and returns the new layout. If another caller has
+// done so since the layout that is given, that is the one.
+func (t *tenant) open(ctx context.Context, since *layout) (*layout, error) {
+	if err := t.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer t.unlock()
 	if t.closed {
 		return nil, onto.Errorf(onto.Closed, "the vaults are closed")
+	}
+	if l := t.layout.Load(); l != since {
+		return l, nil
 	}
 	shards, err := t.openAll(ctx, false)
 	if err != nil {
 		return nil, err
 	}
-	return t.settle(shards)
+	l, err := t.settle(shards)
+	if err == nil && len(l.down) > 0 {
+		err = ctx.Err() // for which others are not down: they are asked again by whoever needs them
+	}
+	return l, err
 }
 
 // settle makes shards those of the tenant, unless they do not fit together. Then those that are
@@ -199,25 +258,17 @@ func due(down []*shard) bool {
 // no shard of the tenant is an error, and nothing stays open then. With create, stores are made
 // and need no placement.
 func (t *tenant) openAll(ctx context.Context, create bool) ([]*shard, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(t.vaults.life, cancel)()
 	shards := slices.Clone(t.shards)
 	err := parallel.Do(len(shards), len(shards), func(i int) error {
 		if shards[i].store != nil {
 			return nil
 		}
-		s := shards[i].open(ctx, create)
-		shards[i] = s
-		if s.store == nil {
-			return nil
-		}
-		placed, err := s.place(ctx)
-		if err == nil && !placed && !create {
-			err = s.notPlaced()
-		}
-		return err
+		shards[i] = shards[i].open(ctx, create)
+		return shards[i].check(create)
 	})
-	if err == nil {
-		err = ctx.Err() // a shard that was not opened for that reason is not down
-	}
 	if err != nil {
 		t.discard(shards)
 		return nil, err
@@ -234,10 +285,15 @@ func (t *tenant) discard(shards []*shard) {
 	}
 }
 
-// lose notes that a shard has to be opened again.
+// lose notes that a shard has to be opened again. While shards are being opened it does nothing:
+// the next error does.
 func (t *tenant) lose(lost *shard, err error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	select {
+	case t.opening <- struct{}{}:
+	default:
+		return
+	}
+	defer t.unlock()
 	i := slices.Index(t.shards, lost)
 	if i < 0 {
 		return
@@ -250,8 +306,8 @@ func (t *tenant) lose(lost *shard, err error) {
 }
 
 func (t *tenant) close() error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	_ = t.lock(context.Background()) // soon, since opening has ended with the life of the vaults
+	defer t.unlock()
 	t.closed = true
 	t.layout.Store(nil)
 	var errs []error

@@ -2,6 +2,7 @@ package object
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
@@ -55,10 +56,10 @@ func (q *query) or() *query {
 // words returns a copy with words to search for, all of which must occur.
 func (q *query) words(text string) *query {
 	return q.with(func(q *query) {
-		if q.search != "" {
-			text = q.search + " " + text
+		if strings.TrimSpace(text) == "" && q.err == nil {
+			q.err = onto.Errorf(onto.Invalid, "the text to search for is empty").WithHint("leave out Search to find all objects")
 		}
-		q.search = text
+		q.search = strings.TrimSpace(q.search + " " + text)
 	})
 }
 
@@ -166,12 +167,12 @@ func operand(path string) (onto.Operand, error) {
 // Operator is a clause that expects a test of a value. A value that is missing fails every
 // test but IsNull.
 type Operator[C any] struct {
-	step[C]
+	step    step[C]
 	operand onto.Operand
 	err     error
 }
 
-func (o Operator[C]) test(f onto.Filter) C { return o.next(o.q.and(f, o.err)) }
+func (o Operator[C]) test(f onto.Filter) C { return o.step.next(o.step.q.and(f, o.err)) }
 
 // Equal tests for equality.
 func (o Operator[C]) Equal(value any) C { return o.test(o.operand.Eq(value)) }

@@ -45,26 +45,43 @@ func (t Tenant[T, I, S]) Update(ctx context.Context, object T) error {
 
 // Mutate changes an object: change gets it as it is stored, without what compute functions set,
 // and what it leaves is stored and returned. If another writer was first, change is called
-// again with what is there then, as in [store.Update].
+// again with what is there then, as in [store.Update]. An error of change is returned as it is,
+// and nothing is written. If the idempotency key was used before, change is not called, and the
+// object is returned as the first call left it.
 func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(object *T) error) (T, error) {
 	var none T
+	if change == nil {
+		return none, onto.Errorf(onto.Invalid, "the mutation of %s %q has no function", t.set.name(), key.ID)
+	}
 	d, s, k, err := t.prepare(ctx, key)
 	if err != nil {
 		return none, err
 	}
 	var last T
-	_, err = store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
-		if err := change(object); err != nil {
-			return err
+	var refused error // of change: about what it knows, and not about the object
+	called := false
+	res, err := store.Update(ctx, s.store, d, store.Key{k}, func(object *T) error {
+		called = true
+		if refused = change(object); refused != nil {
+			return refused
 		}
 		last = *object
 		_, err := t.set.keyOf(last)
 		return err
 	})
-	if err != nil {
+	switch {
+	case refused != nil && err != nil:
+		return none, err
+	case err != nil:
 		return none, t.missing(s, key, err)
+	case called:
+		return last, nil
 	}
-	return last, nil
+	row, err := store.GetRow[T](ctx, s.store.At(res.At), k) // as the first call left it
+	if err != nil {
+		return none, s.explain(err)
+	}
+	return row.Value, nil
 }
 
 // SafeUpdate replaces an object by another one, provided that it is stored as it was read:
@@ -103,20 +120,15 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 
 // unchanged reports whether what is stored is what a read returned.
 func (t *Tenant[T, I, S]) unchanged(ctx context.Context, at *source, row store.Row[T], read T) (bool, error) {
-	stored, err := members(row.Value)
-	if err != nil {
+	given, errGiven := members(read)
+	stored, errStored := members(row.Value)
+	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}, {from: at, value: read, version: row.Version}}, false)
+	if err := errors.Join(errGiven, errStored, err); err != nil {
 		return false, err
 	}
-	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}}, false)
-	if err != nil {
-		return false, err
-	}
-	computed, err := members(shown[0].Object)
-	if err != nil {
-		return false, err
-	}
-	given, err := members(read)
-	return err == nil && sameBut(given, stored, computed), err
+	computed, errComputed := members(shown[0].Object)
+	recomputed, errRecomputed := members(shown[1].Object)
+	return sameBut(given, stored, computed, recomputed), errors.Join(errComputed, errRecomputed)
 }
 
 // missing explains that an object does not exist, and names a shard that failed.
@@ -172,6 +184,10 @@ func (t *Tenant[T, I, S]) exists(err error) error {
 	if onto.CodeOf(err) != onto.VersionMismatch || !errors.As(err, &e) || e.Expectation == nil || e.Expectation.Commit != 0 {
 		return err
 	}
-	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", t.tenant, t.set.name(), e.Expectation.Identity.Key).
-		WithHint("use Upsert to replace it")
+	return t.set.taken(t.tenant, e.Expectation.Identity.Key)
+}
+
+// taken is the error for an object that exists.
+func (k *kind) taken(tenant, key string) error {
+	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", tenant, k.name(), key).WithHint("use Upsert to replace it")
 }

@@ -217,11 +217,11 @@ func (r *Rules) part(fields []byte, names []string, path string) ([]byte, error)
 	value := codec.Find(fields, names)
 	switch {
 	case value == nil || codec.KindOf(value) == codec.Null:
-		return nil, onto.Errorf(onto.Invalid, "%s: field %s is missing", r.typ, path).WithHint("give it a value: the store makes the key of it")
+		return nil, onto.Errorf(onto.Invalid, "%s: field %s is missing", r.typ, path).WithHint("give it a value: the store computes another field of it")
 	case codec.KindOf(value) != codec.String:
 		return nil, onto.Errorf(onto.Invalid, "%s: field %s: expected string, found %s", r.typ, path, codec.KindOf(value))
 	case len(value) == len(`""`):
-		return nil, onto.Errorf(onto.Invalid, "%s: field %s is empty", r.typ, path).WithHint("give it a value: the store makes the key of it")
+		return nil, onto.Errorf(onto.Invalid, "%s: field %s is empty", r.typ, path).WithHint("give it a value: the store computes another field of it")
 	}
 	return value, nil
 }

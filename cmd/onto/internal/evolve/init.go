@@ -56,6 +56,14 @@ A time is text like 2026-02-10T12:34:56Z, a date like 2026-02-10. Fields are req
 unless they are optional or have a default; attributes of facts always are optional. A type
 of facts with open: true takes attributes that it does not name, with values of any type.
 
+The store can compute fields of these names: the key, if key: names onto_key, which is
+the shard key and the id, with a / between them, or the id alone if both paths are the same; the
+id; and all texts, for search. They are never given, and exports leave them out:
+
+  onto_key:  {type: string, compute: {rule: key, id: id, shard_key: chat}}
+  onto_id:   {type: string, index: true, compute: {rule: id, id: id}}
+  onto_text: {type: string, search: true, compute: {rule: text}}
+
 Folds make a state of the facts about each subject, an entity of a type of its own. They
 stand below folds: in the file, as jq programs that get {state, fact, draft} and return
 the next state; at first a state has only its key. They are kept in the store, in a
