@@ -128,8 +128,7 @@ func (k *kind) lacking(s *shard) bool {
 	if k.goType != nil {
 		return false
 	}
-	_, err := s.store.Type(k.name())
-	return err != nil
+	return !s.has(k.name())
 }
 
 // add notes a set that is ready. One Go type is one set of a vault, and so is one name.

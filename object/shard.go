@@ -108,6 +108,12 @@ func (s *shard) check(create bool) error {
 	return nil
 }
 
+// has reports whether the store has a type of a name.
+func (s *shard) has(name string) bool {
+	_, err := s.store.Type(name)
+	return err == nil
+}
+
 // join makes the type of a set known to the store. Callers do not wait for each other: what one
 // has registered is so for the others.
 func (s *shard) join(ctx context.Context, k *kind) error {
