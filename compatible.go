@@ -12,7 +12,8 @@ import (
 // takes it away, or widens a field's type from int to float, to any, or from a list or an
 // object whose contents are declared to one that can hold any. An attribute that is added
 // to open facts is not compatible: there may be facts on it already, whose values are kept
-// in another field then. Flags do not matter.
+// in another field then. Flags do not matter. A required field of a Go struct that is new gets
+// a default when the struct joins a store, see [Type.Joining].
 func Compatible(older, newer Schema) bool {
 	older = older.LikeStored(newer)
 	if older.TypeName() != newer.TypeName() || older.Key != newer.Key || older.Left != newer.Left ||

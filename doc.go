@@ -60,7 +60,8 @@
 // A [Draft] collects what should be true and is handed to a store, which computes the
 // difference and makes one commit, or none if nothing differs. [Draft.Ensure] gives all
 // fields of a thing, [Draft.Merge] some, and [Draft.Delete] ends it;
-// [Draft.ExpectVersion] and [Draft.ExpectHead] say what must not have changed meanwhile.
+// [Draft.ExpectVersion] and [Draft.ExpectHead] say what must not have changed meanwhile,
+// and [Draft.Given] what the draft was computed from.
 //
 // # Errors
 //

@@ -46,14 +46,9 @@ type Leaser interface {
 	Breaks(ctx context.Context) ([]onto.LeaseBreak, error)
 }
 
-// transientPrefix begins the names of leases of which there may be as many as there are things.
-const transientPrefix = "object."
-
 // TransientLease reports whether nothing is kept of a lease of this name once it has ended: the
-// name begins with "object." and goes on.
-func TransientLease(name string) bool {
-	return strings.HasPrefix(name, transientPrefix) && len(name) > len(transientPrefix)
-}
+// name begins with "object.". There may be as many of them as there are things.
+func TransientLease(name string) bool { return strings.HasPrefix(name, "object.") }
 
 // LeaseRequest asks for a lease.
 type LeaseRequest struct {

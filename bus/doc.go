@@ -34,8 +34,9 @@
 // also if the process ends at any moment. The commit's actor is component:NAME, its
 // causation the commit that the event rode in, its correlation the event's root; the
 // handler may change them in [Claim].Draft. A handler that ensures and emits nothing is
-// acked with others in one write. What it does elsewhere (mail, HTTP) may happen more than
-// once: use [onto.Event].ID there as the idempotency key.
+// acked with others in one write. Commits that it makes by itself, such as by
+// [store.Transact], are without the ack. What it does elsewhere (mail, HTTP) may happen more
+// than once: use [onto.Event].ID there as the idempotency key.
 //
 // # Failures
 //
@@ -43,10 +44,10 @@
 // and is a dead letter when the handler has failed, or was started, as often as
 // [Handler.Attempts] says. [Reject] gives an event up at once, [Snooze] puts it off and
 // counts nothing. A handler whose draft or error is Stale, see [onto.Draft.Given], has not
-// failed: the event is handled again after a short pause, and only the start counts. A payload that does not decode into the struct, and a chain of events
-// that is too long, make a dead letter at once. A commit that fails because the store is
-// locked, full or unavailable costs no attempt: the event is handled again when the store
-// recovers.
+// failed: the event is handled again after a short pause, and only the start counts. A
+// payload that does not decode into the struct, and a chain of events that is too long, make
+// a dead letter at once. A commit that fails because the store is locked, full or unavailable
+// costs no attempt: the event is handled again when the store recovers.
 //
 // A dead letter is told of by an event of its own, see [DeadLetterNotice]. It stays until
 // something is done about it: [Bus.Replay], [Bus.ReplayDeadLetters], [Bus.DropDeadLetters].

@@ -36,13 +36,16 @@ func (t Tenant[T, I, S]) DeleteWhere(ctx context.Context, where Clause, shardKey
 		return 0, onto.Errorf(onto.Invalid, "a delete takes conditions, and no order, limit, offset or cursor").
 			WithHint("select the objects first, and delete them by their keys")
 	}
-	sources, err := t.sources(ctx, texts(shardKeys), nil)
+	shards, err := t.set.shards(ctx, t.tenant, texts(shardKeys))
 	if err != nil {
 		return 0, err
 	}
 	b := bulk{set: t.set.kind, tenant: t.tenant}
-	for _, from := range sources {
-		b.part(from.shard)
+	for _, s := range shards {
+		if err := s.join(ctx, t.set.kind); err != nil {
+			return 0, err
+		}
+		b.part(s)
 	}
 	var deleted atomic.Int64
 	err = b.commit(ctx, func(p *part, d onto.Draft) (onto.Result, error) {

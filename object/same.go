@@ -1,38 +1,37 @@
 package object
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
 )
 
-// members returns what an object is as JSON.
-func members(object any) (map[string]any, error) {
+// members returns what an object is as JSON. Numbers keep all their digits.
+func members(object any) (m map[string]any, err error) {
 	text, err := json.Marshal(object)
 	if err != nil {
 		return nil, err
 	}
-	var m map[string]any
-	return m, json.Unmarshal(text, &m)
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	return m, decoder.Decode(&m)
 }
 
-// sameBut reports whether two values are equal but for what compute functions made of the
-// second, which is given as it was before them and as it was after.
-func sameBut(given, stored, computed any) bool {
+// sameBut reports whether a given value is the stored one, but for what compute functions
+// change: they make computed of the stored value, and recomputed of the given one.
+func sameBut(given, stored, computed, recomputed any) bool {
 	g, isGiven := given.(map[string]any)
 	s, isStored := stored.(map[string]any)
 	c, isComputed := computed.(map[string]any)
-	if !isGiven || !isStored || !isComputed {
-		return !reflect.DeepEqual(stored, computed) || reflect.DeepEqual(given, stored) || isEmpty(given) && isEmpty(stored)
+	r, isRecomputed := recomputed.(map[string]any)
+	if !isGiven || !isStored || !isComputed || !isRecomputed {
+		return reflect.DeepEqual(given, stored) || isEmpty(given) && isEmpty(stored) || !reflect.DeepEqual(stored, computed) || !reflect.DeepEqual(given, recomputed)
 	}
-	names := map[string]bool{}
-	for _, m := range []map[string]any{g, s, c} {
+	for _, m := range []map[string]any{g, s, c, r} {
 		for name := range m {
-			names[name] = true
-		}
-	}
-	for name := range names {
-		if !sameBut(g[name], s[name], c[name]) {
-			return false
+			if !sameBut(g[name], s[name], c[name], r[name]) {
+				return false
+			}
 		}
 	}
 	return true

@@ -22,6 +22,7 @@ type source struct {
 	shard  *shard
 	view   store.View
 	commit onto.Commit // that the view shows; zero if the view is not pinned
+	empty  bool        // the store does not have the type yet
 }
 
 // view is the moment of a shard that a read is about. It is pinned if several questions are
@@ -30,7 +31,7 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 	if err := s.join(ctx, r.kind); err != nil {
 		return nil, err
 	}
-	from := &source{shard: s, view: s.store.Now()}
+	from := &source{shard: s, view: s.store.Now(), empty: r.kind.lacking(s)}
 	if r.moment != nil {
 		from.view = s.store.AsOf(*r.moment)
 	}
@@ -127,7 +128,7 @@ func (r *base[T]) count(ctx context.Context, where Clause, shardKeys []string) (
 	}
 	counts := make([]int64, len(sources))
 	err = parallel.Do(len(sources), len(sources), func(i int) error {
-		if !q.known(sources[i]) {
+		if sources[i].empty {
 			return nil
 		}
 		var err error

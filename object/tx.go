@@ -97,7 +97,7 @@ func (x *TxSet[T, I, S]) ready(ctx context.Context, key Key[I, S]) (string, erro
 // object changes before the commit.
 func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	var none T
-	row, err := x.row(ctx, id)
+	row, err := x.row(ctx, x.key(id))
 	if err != nil {
 		return none, err
 	}
@@ -109,22 +109,25 @@ func (x TxSet[T, I, S]) SelectByID(ctx context.Context, id I) (T, error) {
 	return objects[0].Object, nil
 }
 
-// row returns an object as it is stored.
-func (x *TxSet[T, I, S]) row(ctx context.Context, id I) (store.Row[T], error) {
-	key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
+// key is the key of an id with the shard key of the transaction.
+func (x *TxSet[T, I, S]) key(id I) Key[I, S] { return Key[I, S]{id, S(x.tx.shardKey)} }
+
+// row returns what is stored with a key, or NotFound.
+func (x *TxSet[T, I, S]) row(ctx context.Context, key Key[I, S]) (store.Row[T], error) {
+	k, err := x.ready(ctx, key)
 	if err != nil {
 		return store.Row[T]{}, err
 	}
-	row, err := store.GetRow[T](ctx, x.tx.Tx, key)
+	row, err := store.GetRow[T](ctx, x.tx.Tx, k)
 	if onto.CodeOf(err) == onto.NotFound {
-		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), id, x.tx.shardKey)
+		err = onto.Errorf(onto.NotFound, "there is no %s with the id %q and the shard key %q", x.set.name(), key.ID, key.ShardKey)
 	}
 	return row, x.tx.shard.explain(err)
 }
 
 // Exists reports whether an object with the id exists.
 func (x TxSet[T, I, S]) Exists(ctx context.Context, id I) (bool, error) {
-	_, err := x.row(ctx, id)
+	_, err := x.row(ctx, x.key(id))
 	if onto.CodeOf(err) == onto.NotFound {
 		return false, nil
 	}
@@ -172,14 +175,15 @@ func (x *TxSet[T, I, S]) reader() *Reader[T, I, S] {
 // Insert stores new objects. One that exists is a Conflict.
 func (x TxSet[T, I, S]) Insert(ctx context.Context, objects ...T) error {
 	for i := range objects {
-		exists, err := x.Exists(ctx, objects[i].DBKey().ID)
-		if err == nil && exists {
-			err = onto.Errorf(onto.Conflict, "the tenant has %s %q already", x.set.name(), objects[i].DBKey().ID).WithHint("use Upsert to replace it")
+		key := objects[i].DBKey()
+		_, err := x.row(ctx, key)
+		switch {
+		case err == nil:
+			return x.set.taken(x.tx.shard.tenant.name, string(key.ID))
+		case onto.CodeOf(err) != onto.NotFound:
+			return err
 		}
-		if err == nil {
-			err = x.Upsert(ctx, objects[i])
-		}
-		if err != nil {
+		if err := x.Upsert(ctx, objects[i]); err != nil {
 			return err
 		}
 	}
@@ -206,7 +210,7 @@ func (x TxSet[T, I, S]) Upsert(ctx context.Context, objects ...T) error {
 
 // Update replaces an object, or fails with NotFound.
 func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
-	if _, err := x.row(ctx, object.DBKey().ID); err != nil {
+	if _, err := x.row(ctx, object.DBKey()); err != nil {
 		return err
 	}
 	return x.Upsert(ctx, object)
@@ -216,7 +220,7 @@ func (x TxSet[T, I, S]) Update(ctx context.Context, object T) error {
 func (x TxSet[T, I, S]) Delete(ctx context.Context, ids ...I) error {
 	var errs []error
 	for _, id := range ids {
-		key, err := x.ready(ctx, Key[I, S]{id, S(x.tx.shardKey)})
+		key, err := x.ready(ctx, x.key(id))
 		if err == nil {
 			err = x.tx.Tx.Delete(x.set.id(key))
 		}

@@ -2,6 +2,7 @@ package object
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/filter"
@@ -55,10 +56,10 @@ func (q *query) or() *query {
 // words returns a copy with words to search for, all of which must occur.
 func (q *query) words(text string) *query {
 	return q.with(func(q *query) {
-		if q.search != "" {
-			text = q.search + " " + text
+		if strings.TrimSpace(text) == "" && q.err == nil {
+			q.err = onto.Errorf(onto.Invalid, "the text to search for is empty").WithHint("leave out Search to find all objects")
 		}
-		q.search = text
+		q.search = strings.TrimSpace(q.search + " " + text)
 	})
 }
 
@@ -157,21 +158,22 @@ func (s step[C]) Filter(f onto.Filter) C {
 // operand is the value at a path in dot notation.
 func operand(path string) (onto.Operand, error) {
 	o, err := filter.ParseOperand("$." + path)
-	if err == nil && (o.Func != "" || o.Side != onto.OwnSide) {
-		err = onto.Errorf(onto.Invalid, "%q is no path", path)
+	if err != nil || o.Func != "" || o.Side != onto.OwnSide {
+		return o, onto.Errorf(onto.Invalid, "%q is not a path", path).WithHint("write the names of fields with dots between them: address.city")
 	}
-	return o, err
+	o.Column = 0 // it was not read from a text that the caller has
+	return o, nil
 }
 
 // Operator is a clause that expects a test of a value. A value that is missing fails every
 // test but IsNull.
 type Operator[C any] struct {
-	step[C]
+	step    step[C]
 	operand onto.Operand
 	err     error
 }
 
-func (o Operator[C]) test(f onto.Filter) C { return o.next(o.q.and(f, o.err)) }
+func (o Operator[C]) test(f onto.Filter) C { return o.step.next(o.step.q.and(f, o.err)) }
 
 // Equal tests for equality.
 func (o Operator[C]) Equal(value any) C { return o.test(o.operand.Eq(value)) }
@@ -225,6 +227,11 @@ func (p Selection) OrderBy(path string) Selection { return p.sort(path, false) }
 
 // OrderByDesc sorts by the value at a path, the greatest first.
 func (p Selection) OrderByDesc(path string) Selection { return p.sort(path, true) }
+
+// Order sorts by values that were chosen otherwise, after what it is sorted by already.
+func (p Selection) Order(order ...onto.Order) Selection {
+	return Selection{p.q.with(func(q *query) { q.order = append(q.order[:len(q.order):len(q.order)], order...) })}
+}
 
 func (p Selection) sort(path string, desc bool) Selection {
 	o, err := operand(path)

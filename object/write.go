@@ -122,20 +122,15 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 
 // unchanged reports whether what is stored is what a read returned.
 func (t *Tenant[T, I, S]) unchanged(ctx context.Context, at *source, row store.Row[T], read T) (bool, error) {
-	stored, err := members(row.Value)
-	if err != nil {
+	given, errGiven := members(read)
+	stored, errStored := members(row.Value)
+	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}, {from: at, value: read, version: row.Version}}, false)
+	if err := errors.Join(errGiven, errStored, err); err != nil {
 		return false, err
 	}
-	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}}, false)
-	if err != nil {
-		return false, err
-	}
-	computed, err := members(shown[0].Object)
-	if err != nil {
-		return false, err
-	}
-	given, err := members(read)
-	return err == nil && sameBut(given, stored, computed), err
+	computed, errComputed := members(shown[0].Object)
+	recomputed, errRecomputed := members(shown[1].Object)
+	return sameBut(given, stored, computed, recomputed), errors.Join(errComputed, errRecomputed)
 }
 
 // missing explains that an object does not exist, and names a shard that failed.
@@ -191,6 +186,10 @@ func (t *Tenant[T, I, S]) exists(err error) error {
 	if onto.CodeOf(err) != onto.VersionMismatch || !errors.As(err, &e) || e.Expectation == nil || e.Expectation.Commit != 0 {
 		return err
 	}
-	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", t.tenant, t.set.name(), e.Expectation.Identity.Key).
-		WithHint("use Upsert to replace it")
+	return t.set.taken(t.tenant, e.Expectation.Identity.Key)
+}
+
+// taken is the error for an object that exists.
+func (k *kind) taken(tenant, key string) error {
+	return onto.Errorf(onto.Conflict, "tenant %s has %s %q already", tenant, k.name(), key).WithHint("use Upsert to replace it")
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
+	"github.com/ontologia/onto/internal/computed"
 	"github.com/ontologia/onto/store/internal/shape"
 )
 
@@ -90,7 +91,7 @@ func (g *target) compare(t *shape.Type, newest, then *onto.Version) error {
 			}
 		}
 		var err error
-		if g.write, err = t.Write(g.Identity, g.Then.Fields); err != nil {
+		if g.write, err = t.Write(g.Identity, computed.Strip(g.Then.Fields)); err != nil {
 			return err
 		}
 	}

@@ -61,6 +61,9 @@ type ApplyOptions struct {
 // store is opened with the present types; reads by the name of a type use its present
 // version.
 //
+// New required fields of Go structs that could join (see [Open]) begin as zero values, unless
+// an upgrader is given for the step; schemas without a struct need a default or an upgrader.
+//
 // A program may migrate whenever it starts: if an earlier version of a type is given
 // than is stored, and programs with the earlier one can go on, the type stays as it is.
 //

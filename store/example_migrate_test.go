@@ -67,6 +67,38 @@ func ExampleMigrate() {
 	// then, as stored: {"id":"a1","name":"Ada"}
 }
 
+// A struct gets a field, and joins a store that is open.
+func ExampleStore_Register() {
+	ctx := context.Background()
+	db, err := sqlite.Open(ctx, ":memory:", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := yesterday(ctx, db); err != nil {
+		log.Fatal(err)
+	}
+	s, err := store.Open(ctx, db)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer s.Close()
+
+	type Account struct {
+		ID    string `json:"id" onto:"key"`
+		Name  string `json:"name"`
+		Seats int    `json:"seats"`
+	}
+	if err := s.Register(ctx, onto.TypeOf[Account]()); err != nil {
+		log.Fatal(err)
+	}
+	got, err := store.Get[Account](ctx, s.Now(), "a1")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%+v\n", got)
+	// Output: {ID:a1 Name:Ada Seats:0}
+}
+
 // yesterday is the program as it was before.
 func yesterday(ctx context.Context, db *sqlite.Backend) error {
 	type Account struct {

@@ -134,7 +134,8 @@ func (s *Store) evolve(ctx context.Context, types []onto.Type, wanted []onto.Sch
 	}
 	p.opts.ScratchDir = s.opts.ScratchDir
 	res, err := apply(ctx, p, o, func(ctx context.Context) (*evolving, error) {
-		plan, err := &migrationPlan{s: p, joining: true}, error(nil)
+		plan := &migrationPlan{s: p, joining: true}
+		var err error
 		if plan.stored, plan.Head, err = standing(ctx, p); err != nil {
 			return nil, err
 		}
@@ -181,21 +182,21 @@ func newJoining(all []onto.SchemaVersion, types []onto.Type, wanted []onto.Schem
 		var lacking []string
 		*g, lacking = asStored(types[i], *g, stored)
 		d := onto.DiffSchemas(*stored, *g)
-		switch {
-		case d.Empty() || typelist.Serves(all, *g):
+		if d.Empty() || typelist.Serves(all, *g) {
 			rest = append(rest, *g)
 			continue
-		case types[i].Binding() != nil && onto.Compatible(*stored, *g):
+		}
+		if types[i].Binding() != nil && onto.Compatible(*stored, *g) {
 			lacking = leftBehind(all, types[i], d)
-		}
-		if types[i].Binding() == nil || len(lacking) > 0 || !onto.Compatible(*stored, *g) {
-			rest = append(rest, *g)
-			for _, why := range lacking {
-				problems = append(problems, g.Name+": "+why)
+			if lacking == nil {
+				j.changed, j.changes = append(j.changed, *g), append(j.changes, d)
+				continue
 			}
-			continue
 		}
-		j.changed, j.changes = append(j.changed, *g), append(j.changes, d)
+		rest = append(rest, *g)
+		for _, why := range lacking {
+			problems = append(problems, g.Name+": "+why)
+		}
 	}
 	var err error
 	if j.missing, err = typelist.Missing(all, rest); err != nil {
@@ -208,15 +209,14 @@ func newJoining(all []onto.SchemaVersion, types []onto.Type, wanted []onto.Schem
 // asStored returns the schema of a type as it joins beside the one that is stored, with what
 // the store adds to states.
 func asStored(t onto.Type, given onto.Schema, stored *onto.Schema) (onto.Schema, []string) {
-	if t.Binding() != nil {
-		var lacking []string
-		given, lacking = t.Joining(*stored)
-		if fold.Keeps(stored) {
-			given = fold.StateSchema(given)
-		}
-		return given, lacking
+	if t.Binding() == nil {
+		return given, nil
 	}
-	return given, nil
+	joining, lacking := t.Joining(*stored)
+	if fold.Keeps(stored) {
+		joining = fold.StateSchema(joining)
+	}
+	return joining, lacking
 }
 
 // leftBehind says why a change that looks compatible is none: the type had such a version, or

@@ -14,14 +14,24 @@
 //	res, err := s.Commit(ctx, onto.Draft{Actor: onto.Operator("ana"), Comment: "import"}.Ensure(ada, bob))
 //
 // [Update] reads a thing, changes it and writes it, again if another writer was first: it
-// is the way to count. [onto.Draft.Merge] sets some fields without reading. A program that
+// is the way to count. [Transact] does the same for as many things as are needed:
+//
+//	res, err := store.Transact(ctx, s, draft, func(tx *store.Tx) error {
+//		ana, err := store.Get[Account](ctx, tx, "ana")
+//		…
+//		return tx.Ensure(ana, bob)
+//	})
+//
+// [onto.Draft.Merge] sets some fields without reading. A program that
 // shows a thing and writes it back later reads it with [GetVersion] and expects that
 // version; VersionMismatch then says that another writer was first, and nothing was written.
+// One that computes a draft by itself says with [onto.Draft.Given] what of: Stale then says
+// that it is to be computed again.
 //
 // # Reading
 //
-// Reads start from a [View], a moment of the log: [Store.Now], [Store.At] a commit, or
-// [Store.AsOf] a time. [Get] and [Find] return Go structs; [View.Get] and [View.Find]
+// Reads start from a [View], a moment of the log: [Store.Now], which follows the head,
+// [Store.Pin], which does not, [Store.At] a commit, or [Store.AsOf] a time. [Get] and [Find] return Go structs; [View.Get] and [View.Find]
 // return versions, for types known only at run time.
 //
 //	ada, err := store.Get[Customer](ctx, s.At(1), "c1")
@@ -42,8 +52,9 @@
 //
 // # Changing types
 //
-// [PlanMigration] and [Migrate] bring a store to other types, [PlanDrop] and
-// [DropTypes] end one. What was stored before is read as the present types have
+// A Go struct with more fields than are stored just opens the store, see [Open], and types
+// join one that is open with [Store.Register]. For other changes, [PlanMigration] and
+// [Migrate] bring a store to other types, [PlanDrop] and [DropTypes] end one. What was stored before is read as the present types have
 // it, by the upgraders that came with each migration; [View.AsStored] shows it
 // as it was written. These functions take a backend, and leave it open:
 //

@@ -81,7 +81,16 @@ var transacted = backend.Write{Op: "transaction"}
 // tryTx calls the function of a transaction, and returns what is to be committed; nil for
 // nothing.
 func (s *Store) tryTx(ctx context.Context, d onto.Draft, do func(tx *Tx) error) (*Tx, *backend.Draft, error) {
-	tx := &Tx{s: s, made: s.catalog().Drafting(d.IdempotencyKey)}
+	view, err := s.Pin(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	types, err := s.relearn(ctx) // if they have changed by then
+	if err != nil {
+		return nil, nil, err
+	}
+	tx := &Tx{s: s, view: view, made: types.Drafting(d.IdempotencyKey)}
+	tx.at, _ = view.point.Commit()
 	draft, err := s.drafted(ctx, tx.made, d)
 	if err != nil {
 		return nil, nil, err
@@ -90,10 +99,6 @@ func (s *Store) tryTx(ctx context.Context, d onto.Draft, do func(tx *Tx) error) 
 	if draft.IdempotencyKey != "" {
 		draft.Digest = markedDigest(draft, &transacted)
 	}
-	if tx.view, err = s.Pin(ctx); err != nil {
-		return nil, nil, err
-	}
-	tx.at, _ = tx.view.point.Commit()
 	if err := tx.call(do); err != nil {
 		return nil, nil, err
 	}

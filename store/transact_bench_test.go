@@ -90,3 +90,13 @@ func BenchmarkTransact(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkPin(b *testing.B) {
+	benched(b, func(b *testing.B, s *store.Store) {
+		for b.Loop() {
+			if _, err := s.Pin(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -32,9 +32,10 @@ const MaxUpdates = 100
 // Store follow each other, so only other stores and other drafts are raced.
 //
 // The draft says who and why, and may want and expect more: all of it is committed
-// together, or nothing. A value that is left as it is makes no version. With an
-// idempotency key the update is made once: when the same draft comes again, the first
-// result comes back and change is not called.
+// together, or nothing. If what the draft itself was computed from has changed, see
+// [onto.Draft.Given], the error is Stale, and change is not called again. A value that is
+// left as it is makes no version. With an idempotency key the update is made once: when the
+// same draft comes again, the first result comes back and change is not called.
 //
 // A T that does not exist is NotFound. The error of change is returned as it is and, as
 // after a panic, nothing is written. Changing the key is Invalid.

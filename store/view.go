@@ -53,7 +53,10 @@ func (s *Store) AsOf(t time.Time) View { return View{s: s, point: onto.AtTime(t)
 // view stays as it is. Without [View.ValidAt] it is about the present time.
 func (s *Store) Pin(ctx context.Context) (View, error) {
 	head, err := s.Head(ctx)
-	return s.At(head.ID).ValidAt(time.Now()), err
+	if err != nil {
+		return View{}, err
+	}
+	return s.At(head.ID).ValidAt(time.Now()), nil
 }
 
 // View views a point.

@@ -20,6 +20,7 @@ func mergeStories() []tale {
 		{"what cannot be merged is shown as it is", mergeShown},
 		{"a merge fits the wider type", mergeWider},
 		{"a merge that does not fit changes nothing", mergeRefused},
+		{"what is computed follows from what is merged", mergeComputed},
 		{"merges race", mergeRaced},
 		{"only compatible steps are continued", continued},
 		{"a smaller type is served and changes no flags", served},
@@ -161,6 +162,32 @@ func mergeRefused(s *story) {
 	half := strings.Repeat("x", onto.MaxFields/2)
 	s.commit(set(city("rome"), fmt.Sprintf(`{"t":%q}`, half)))
 	s.refused(onto.TooLarge, draft(knowing(set(city("rome"), fmt.Sprintf(`{"v":%q}`, half)), "id", "v")))
+}
+
+func mergeComputed(s *story) {
+	s.commit(set(person("ada"), `{"n":1,"t":"x"}`))
+	text := onto.Field{Name: "onto_text", Type: onto.String, Search: true, Compute: &onto.Compute{Rule: onto.ComputeText}}
+	s.evolve(adding(grown(tPerson, text)), stamped(set(person("ada"), `{"n":1,"onto_text":"ada\nx","t":"x"}`), 2))
+	s.commit(set(person("ada"), `{"n":2,"t":"y"}`), put(person("new"), 1)) // by a program that does not know the field
+	s.wantState(onto.KindEntity, tPerson,
+		`Person "ada" @3 v2 {"id":"ada","n":2,"onto_text":"ada\ny","t":"y"}`, `Person "new" @3 v2 {"id":"new","n":1,"onto_text":"new"}`)
+	s.commit(knowing(stamped(set(person("ada"), `{"onto_text":"mine","v":["z",3]}`), 2), "onto_text", "v"))
+	s.wantState(onto.KindEntity, tPerson,
+		`Person "ada" @4 v2 {"id":"ada","n":2,"onto_text":"ada\ny\nz","t":"y","v":["z",3]}`, `Person "new" @3 v2 {"id":"new","n":1,"onto_text":"new"}`)
+	s.nothing(draft(knowing(stamped(set(person("ada"), `{"onto_text":"other","t":"y"}`), 2), "onto_text", "t")))
+
+	key := onto.Schema{Kind: onto.KindEntity, Name: "Letter", Key: "onto_key", Fields: []onto.Field{
+		{Name: "box", Type: onto.String}, {Name: "id", Type: onto.String},
+		{Name: "onto_key", Type: onto.String, Compute: &onto.Compute{Rule: onto.ComputeKey, ID: "id", ShardKey: "box"}},
+	}}
+	s.evolve(adding(key))
+	letter := func(fields string) backend.Write {
+		return backend.Write{Identity: onto.EntityID("Letter", "a/b"), Op: onto.Put, SchemaVersion: 1, Fields: []byte(fields)}
+	}
+	s.commit(letter(`{"box":"a","id":"b","onto_key":"a/b"}`))
+	s.refused(onto.Invalid, draft(knowing(letter(`{"id":"c"}`), "id")))
+	s.refused(onto.Invalid, draft(knowing(letter(`{"box":""}`), "box")))
+	s.nothing(draft(knowing(letter(`{"id":"b"}`), "id")))
 }
 
 // mergeRaced lets writers that know different fields of one identity race: none undoes

@@ -37,14 +37,19 @@ func Unfit(v *onto.Version, s *onto.Schema) (f onto.Finding, unfit bool) {
 	if v.Op != onto.Put {
 		return f, false
 	}
-	err := s.CheckStored(v.Fields)
-	if err == nil {
-		err = computed.Of(s).Check(v.Identity, v.Fields)
+	unfit = true
+	if err := s.CheckStored(v.Fields); err != nil {
+		f = notOfType(v, err)
+	} else if err := computed.Of(s).Check(v.Identity, v.Fields); err != nil {
+		f = notOfType(v, err)
+	} else {
+		unfit = false
 	}
-	if err != nil {
-		return FieldsUnfit.Finding("%s at commit %d does not fit version %d of its type: %v", v.Identity, v.Commit, v.SchemaVersion, err), true
-	}
-	return f, false
+	return f, unfit
+}
+
+func notOfType(v *onto.Version, err error) onto.Finding {
+	return FieldsUnfit.Finding("%s at commit %d does not fit version %d of its type: %v", v.Identity, v.Commit, v.SchemaVersion, err)
 }
 
 // Twice reports an identity that has several versions in one commit.

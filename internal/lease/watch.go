@@ -7,8 +7,12 @@ import (
 	"github.com/ontologia/onto"
 )
 
+// maxWatched is how many leases a Watch remembers at once.
+const maxWatched = 10_000
+
 // Watch judges the expiry of leases that are stored without a shared clock. It
-// remembers since when it has seen each one unchanged. The zero value has seen none.
+// remembers since when it has seen each one unchanged. Beyond some thousands it begins anew. The
+// zero value has seen none.
 type Watch struct {
 	mu   sync.Mutex // guards seen
 	seen map[string]sighting
@@ -35,11 +39,18 @@ func (w *Watch) See(key, id string, epoch, least int64) bool {
 		s.id, s.since = id, time.Now()
 	}
 	s.epoch = max(s.epoch, epoch)
-	if w.seen == nil {
+	if w.seen == nil || !known && len(w.seen) >= maxWatched {
 		w.seen = map[string]sighting{}
 	}
 	w.seen[key] = s
 	return true
+}
+
+// Forget forgets the lease under a key.
+func (w *Watch) Forget(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.seen, key)
 }
 
 // Epoch returns the largest epoch that was seen under a key.

@@ -57,7 +57,7 @@ func (p *pair) fields(fields []onto.Field, names []string, depth int) []onto.Fie
 		}
 		f := drawNamed(p.T, name, max(0, 3-depth))
 		if !mayMiss(&f) && !p.bad() {
-			f.Optional = true
+			f.Optional = !p.beginsAsZero(&f)
 		} else if !mayMiss(&f) {
 			p.stops = true
 		}
@@ -70,6 +70,16 @@ func (p *pair) fields(fields []onto.Field, names []string, depth int) []onto.Fie
 		return 1
 	})
 	return changed
+}
+
+// beginsAsZero may give a new required field its zero value as the default.
+func (p *pair) beginsAsZero(f *onto.Field) bool {
+	zero, _, unfit := modelFit(f, modelZero(f))
+	if len(unfit) > 0 || !p.some("zero") {
+		return false
+	}
+	f.Default = modelJSON(zero)
+	return true
 }
 
 // field changes a field, or something inside it.
@@ -88,6 +98,11 @@ func (p *pair) field(f onto.Field, depth int) onto.Field {
 			f.Values = &values
 		default:
 			f.Fields = p.fields(f.Fields, drawnNames, depth+1)
+		}
+		if value, _ := modelParse(f.Default); f.Default != nil {
+			if _, _, unfit := modelFit(&f, value); len(unfit) > 0 { // the change inside stops older programs
+				f.Default = nil
+			}
 		}
 		return f
 	}

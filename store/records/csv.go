@@ -66,6 +66,9 @@ func (r *csvReader) addColumn(name string) error {
 		known = append(known, csvColumn{name: onto.FactValue, field: &onto.Field{Name: onto.FactValue, Type: onto.Any, Optional: true}, steps: []string{onto.FactValue}})
 	}
 	i := slices.IndexFunc(known, func(c csvColumn) bool { return c.name == name })
+	if f, ok := r.schema.Field(name); i < 0 && ok && f.Compute != nil {
+		return onto.Errorf(onto.Invalid, "column %s is given, but the store computes it", name).WithHint("leave it out")
+	}
 	if i < 0 {
 		err := onto.Errorf(onto.Invalid, "type %s has no column %.80q", r.schema.Name, name)
 		if near := suggest.Name(name, columnNames(known)); near != "" && len(name) <= onto.MaxName {

@@ -214,12 +214,53 @@ func drawSchema(t *rapid.T, name string) onto.Schema {
 func drawSchemas(t *rapid.T) []onto.Schema {
 	var list []onto.Schema
 	for _, name := range rapid.SliceOfNDistinct(names(), 0, 4, rapid.ID[string]).Draw(t, "types") {
-		list = append(list, drawSchema(t, name))
+		list = append(list, withComputed(t, drawSchema(t, name)))
 	}
 	slices.SortFunc(list, func(a, b onto.Schema) int {
 		return strings.Compare(string(a.Kind)+" "+a.Name, string(b.Kind)+" "+b.Name)
 	})
 	return list
+}
+
+// withComputed adds fields that the store computes, of paths at any depth.
+func withComputed(t *rapid.T, s onto.Schema) onto.Schema {
+	if s.Kind == onto.KindFact {
+		return s
+	}
+	add := func(rule onto.Compute) {
+		s.Fields = append(slices.Clip(s.Fields), onto.Field{Name: rule.Rule.FieldName(), Type: onto.String, Index: rule.Rule == onto.ComputeID, Compute: &rule})
+		s.SortFields()
+	}
+	if paths := requiredTexts(s.Fields, ""); len(paths) > 0 {
+		path := rapid.SampledFrom(paths)
+		if s.Kind == onto.KindEntity && rapid.Bool().Draw(t, "keyed") {
+			s.Key = "onto_key"
+			add(onto.Compute{Rule: onto.ComputeKey, ID: path.Draw(t, "id"), ShardKey: path.Draw(t, "shard key")})
+		}
+		if rapid.Bool().Draw(t, "with the id") {
+			add(onto.Compute{Rule: onto.ComputeID, ID: path.Draw(t, "id alone")})
+		}
+	}
+	if rapid.Bool().Draw(t, "with the texts") {
+		add(onto.Compute{Rule: onto.ComputeText})
+	}
+	return s
+}
+
+// requiredTexts is the paths of the texts that every row has.
+func requiredTexts(fields []onto.Field, path string) []string {
+	var paths []string
+	for _, f := range fields {
+		at := onto.FieldPath(path, f.Name)
+		switch {
+		case f.Optional || f.Default != nil:
+		case f.Type == onto.String && len(at) < 80: // longer names are cut in messages
+			paths = append(paths, at)
+		default:
+			paths = append(paths, requiredTexts(f.Fields, at)...)
+		}
+	}
+	return paths
 }
 
 func TestFormatAndParseAreInverse(t *testing.T) {

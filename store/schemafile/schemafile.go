@@ -40,7 +40,14 @@
 // The fields of facts are the attributes that there are facts on. They are about things
 // of the type subject, or, without it, about any texts. An attribute that is many has
 // several values at once. With open: true there may also be facts on attributes that are
-// not declared. Names that begin with onto_ are the store's own. What the store makes of
+// not declared. Names that begin with onto_ are the store's own, but for the fields that it
+// computes by a rule: onto_key, which is the key then, onto_id and onto_text:
+//
+//	onto_key:  {type: string, compute: {rule: key, id: id, shard_key: chat}}
+//	onto_id:   {type: string, index: true, compute: {rule: id, id: id}}
+//	onto_text: {type: string, search: true, compute: {rule: text}}
+//
+// What the store makes of
 // facts can stand below folds, see [ParseFile].
 //
 // A type gives the same schema, and so the same hash, whether it comes from a

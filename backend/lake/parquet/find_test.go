@@ -1,6 +1,7 @@
 package parquet_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,6 +43,26 @@ func find(t fataler, f *parquet.File, ids []onto.Identity, at int64) []onto.Vers
 	return got
 }
 
+// sameStates compares the states that a file has of identities.
+func sameStates(t fataler, f *parquet.File, versions []onto.Version, ids []onto.Identity, at int64, purged int) {
+	t.Helper()
+	var want []parquet.State
+	place := map[onto.Identity]int{}
+	for i, id := range ids {
+		place[id] = i
+	}
+	for _, v := range versions {
+		if i, ok := place[v.Identity]; ok && v.Commit <= at && v.SchemaVersion > purged {
+			want = append(want, parquet.State{ID: i, Commit: v.Commit, Op: v.Op})
+		}
+	}
+	slices.SortFunc(want, func(a, b parquet.State) int { return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Commit, b.Commit)) })
+	got, err := f.States(context.Background(), ids, at, purged)
+	if err != nil || !slices.Equal(got, want) {
+		t.Fatalf("states of %v at %d without %d: got %v, error %v; want %v", ids, at, purged, got, err, want)
+	}
+}
+
 // sortedIDs sorts identities and drops repetitions.
 func sortedIDs(ids []onto.Identity) []onto.Identity {
 	slices.SortFunc(ids, onto.Identity.Compare)
@@ -69,6 +90,7 @@ func TestFind(t *testing.T) {
 			for range 2 { // without and with an index
 				at := rapid.Int64Range(0, 21).Draw(t, "at")
 				sameVersions(t, find(t, f, ids, at), newest(versions, ids, at))
+				sameStates(t, f, versions, ids, at, rapid.IntRange(0, 3).Draw(t, "purged"))
 			}
 		})
 	})
@@ -137,6 +159,7 @@ func TestFindInManyRowGroups(t *testing.T) {
 			}
 			for at, want := range expect {
 				sameVersions(t, find(t, f, ids, at), want)
+				sameStates(t, f, versions, ids, at, int(at)%2)
 			}
 			if got := find(t, f, sortedIDs(absent), 100); len(got) > 0 {
 				t.Errorf("%s: found %v, which are not in the file", name, got)
@@ -206,6 +229,9 @@ func TestCancelled(t *testing.T) {
 	cancel()
 	if _, err := f.Find(ctx, []onto.Identity{versions[0].Identity}, 1); !errors.Is(err, context.Canceled) {
 		t.Errorf("find: got %v, want cancelled", err)
+	}
+	if _, err := f.States(ctx, []onto.Identity{versions[0].Identity}, 1, 0); !errors.Is(err, context.Canceled) {
+		t.Errorf("states: got %v, want cancelled", err)
 	}
 	for _, err := range f.All(ctx) {
 		if !errors.Is(err, context.Canceled) {

@@ -45,7 +45,8 @@ type Head struct {
 	Recent   []string `json:"recent_attempts"` // that made the heads before, newest first
 	Catalog  string   `json:"catalog_path"`
 
-	Locks map[string]int64 `json:"locks,omitempty"` // leases that were taken, with their epochs; never changed in place
+	Locks map[string]int64 `json:"locks,omitempty"`       // leases that were taken, with their epochs; never changed in place
+	Ended int64            `json:"locks_ended,omitempty"` // the greatest epoch of the transient leases that have ended
 
 	Turn int64 `json:"turn_ms,omitempty"` // its writer asks the others to hold back that long
 
@@ -106,7 +107,7 @@ func ParseHead(body []byte) (*Head, error) {
 func (h *Head) check() error {
 	catalog, ok := parseKey(h.Catalog)
 	switch {
-	case h.Sequence < 1 || h.Attempt == "" || h.Catalog == "" || len(h.Recent) > RecentAttempts || !inRange(h.Sequence, h.CommitID, h.Turn):
+	case h.Sequence < 1 || h.Attempt == "" || h.Catalog == "" || len(h.Recent) > RecentAttempts || !inRange(h.Sequence, h.CommitID, h.Turn, h.Ended):
 		return errors.New("a member is missing or out of range")
 	case !ok || catalog.role != catalogRole || catalog.number > h.Sequence:
 		return fmt.Errorf("%q is no catalog of head %d", h.Catalog, h.Sequence)

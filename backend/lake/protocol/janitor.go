@@ -90,7 +90,7 @@ const sweptAtOnce = 16
 // removable lists the objects that attempts and probes write, needed or not.
 func (j *Janitor) removable(ctx context.Context) ([]bucket.Entry, error) {
 	var entries []bucket.Entry
-	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", probeFolder, "snapshots/"} {
+	for _, prefix := range []string{"commits/", "meta/catalog/", "meta/checkpoints/", transientFolder, probeFolder, "snapshots/"} {
 		for e, err := range j.log.Each(ctx, prefix) {
 			if err != nil {
 				return nil, err
@@ -201,6 +201,9 @@ func (j *Janitor) needed(ctx context.Context, t *Tip) (*need, error) {
 	n := &need{
 		attempts: map[string]bool{t.Head.Attempt: true, t.Catalog.Attempt: true},
 		live:     map[string]bool{}, replaced: map[string]FileEntry{}, purged: map[string]bool{},
+	}
+	for name, epoch := range t.Head.Locks {
+		n.live[transientKey(name, epoch)] = true
 	}
 	if t.Manifest == nil {
 		return n, nil

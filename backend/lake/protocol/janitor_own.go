@@ -17,7 +17,7 @@ import (
 //   - data files have it in their footer. Those of the first programs have none: they
 //     must be data files of this program, of the type that their name tells. A file
 //     that the log itself names needs no further proof,
-//   - what a probe leaves is known by its name alone.
+//   - what a probe leaves, and the lock of a transient lease, is known by its name alone.
 //
 // Anything else stays, and is a finding.
 
@@ -33,6 +33,8 @@ func formed(key string) string {
 		}
 	} else if n, ok := parseKey(key); ok && isAttempt(n.attempt) {
 		return ""
+	} else if _, _, ok := parseTransientKey(key); ok {
+		return ""
 	}
 	return "no writer gives an object this name"
 }
@@ -43,7 +45,7 @@ func (j *Janitor) foreign(ctx context.Context, e bucket.Entry, n *need, store st
 	if why := formed(e.Key); why != "" {
 		return why, nil
 	}
-	if strings.HasPrefix(e.Key, probeFolder) || n.listed(e) {
+	if strings.HasPrefix(e.Key, probeFolder) || strings.HasPrefix(e.Key, transientFolder) || n.listed(e) {
 		return "", nil
 	}
 	if name, _ := parseKey(e.Key); name.role == roundFileRole || name.role == snapshotRole {

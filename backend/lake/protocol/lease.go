@@ -27,7 +27,7 @@ func NewLeases(p *Publisher) *Leases { return &Leases{log: p} }
 func (l *Leases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lease, error) {
 	look := l.log.looker(r.Wait)
 	for {
-		h, err := l.readLock(ctx, r.Name, 0)
+		h, err := l.look(ctx, r.Name)
 		if err != nil {
 			return onto.Lease{}, err
 		}
@@ -37,7 +37,11 @@ func (l *Leases) Acquire(ctx context.Context, r *backend.LeaseRequest) (onto.Lea
 			}
 			continue
 		}
-		taken, done, err := l.take(ctx, r, h)
+		take := l.take
+		if backend.TransientLease(r.Name) {
+			take = l.takeTransient
+		}
+		taken, done, err := take(ctx, r, h)
 		if done || err != nil {
 			return taken, err
 		}
@@ -60,7 +64,7 @@ func (l *Leases) take(ctx context.Context, r *backend.LeaseRequest, h *holding) 
 		err = l.announce(ctx, r.Name, epoch)
 	}
 	if err != nil {
-		l.abandon(ctx, r.Name, k)
+		l.abandon(ctx, h.key, k)
 		return onto.Lease{}, false, err
 	}
 	return taken, true, nil
@@ -93,6 +97,9 @@ func (l *Leases) nextEpoch(ctx context.Context, name string, h *holding) (int64,
 				WithHint("set the clock and its date; nothing was written")
 		}
 		epoch = max(epoch, t.Head.Locks[name], now.UnixMicro()-1)
+		if backend.TransientLease(name) {
+			epoch = max(epoch, t.Head.lastTransient())
+		}
 	}
 	return epochAfter(h.key, epoch)
 }
@@ -121,10 +128,15 @@ func (l *Leases) announce(ctx context.Context, name string, epoch int64) error {
 // retract publishes a head without a lease that was ended, up to an epoch.
 func (l *Leases) retract(ctx context.Context, name string, epoch int64) error {
 	_, err := l.log.Publish(ctx, func(t *Tip, attempt string) (*Proposal, error) {
-		if t.Head.Locks[name] > epoch {
+		now := t.Head.Locks[name]
+		if now > epoch || now != epoch && backend.TransientLease(name) {
 			return nil, errTaken
 		}
-		return l.proposeLock(t, attempt, name, 0), nil
+		p := l.proposeLock(t, attempt, name, 0)
+		if h := p.next.Head; backend.TransientLease(name) {
+			h.Ended = max(h.Ended, epoch)
+		}
+		return p, nil
 	})
 	if errors.Is(err, errTaken) {
 		return nil
@@ -152,10 +164,10 @@ func (l *Leases) proposeLock(t *Tip, attempt, name string, epoch int64) *Proposa
 
 // abandon frees a lock that was written for a lease that could not be taken. If that
 // fails, too, the lock expires.
-func (l *Leases) abandon(ctx context.Context, name string, k *lock) {
+func (l *Leases) abandon(ctx context.Context, key string, k *lock) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), l.log.set.Patience)
 	defer cancel()
-	h, err := l.readLock(ctx, name, 0)
+	h, err := l.readLockAt(ctx, key, "", 0)
 	if err == nil && h.attempt == k.Attempt {
 		_, _ = l.writeLock(ctx, h, l.freed(k, k.Epoch))
 	}
@@ -173,7 +185,7 @@ func (l *Leases) freed(k *lock, epoch int64) *lock {
 // them: clocks are assumed to agree within a third of the time that a lease lasts.
 func (l *Leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) (onto.Lease, error) {
 	for {
-		h, err := l.readLock(ctx, want.Name, 0)
+		h, err := l.look(ctx, want.Name)
 		var renewed onto.Lease
 		if err == nil {
 			renewed, err = lease.Extend(want, h.lease, l.log.stamp(), ttl)
@@ -186,7 +198,7 @@ func (l *Leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) 
 			continue
 		}
 		if late := h.lease.Expires.Add(-h.ttl / 3); err == nil && !l.log.stamp().Before(late) {
-			err = l.announce(ctx, want.Name, want.Epoch)
+			err = l.confirm(ctx, want.Name, want.Epoch)
 		}
 		if err != nil {
 			return onto.Lease{}, err
@@ -198,6 +210,9 @@ func (l *Leases) Renew(ctx context.Context, want onto.Lease, ttl time.Duration) 
 // Release ends a lease. It does no harm if the head still names it, so it is no error
 // if that cannot be changed.
 func (l *Leases) Release(ctx context.Context, want onto.Lease) error {
+	if backend.TransientLease(want.Name) {
+		return l.releaseTransient(ctx, want)
+	}
 	for tried := false; ; tried = true {
 		h, err := l.readLock(ctx, want.Name, 0)
 		if err != nil {
@@ -233,7 +248,7 @@ func (l *Leases) List(ctx context.Context) ([]onto.Lease, error) {
 	sorted := slices.Sorted(maps.Keys(names))
 	found := make([]*holding, len(sorted))
 	err = SideBySide(len(sorted), func(i int) (err error) {
-		found[i], err = l.readLock(ctx, sorted[i], names[sorted[i]])
+		found[i], err = l.holding(ctx, t, sorted[i])
 		return err
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/codec"
 	"github.com/ontologia/onto/internal/refusal"
 )
@@ -41,11 +42,11 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 	}
 	var left *Object // the record of a try that lost to another process
 	for {
-		h, err := l.readLock(ctx, name, 0)
+		h, err := l.look(ctx, name)
 		if err != nil {
 			return onto.LeaseBreak{}, err
 		}
-		if left != nil && h.epoch > record.Lease.Epoch { // it has ended, by that try or otherwise, and another lease may be held
+		if left != nil && (h.epoch > record.Lease.Epoch || h.lease == nil && backend.TransientLease(name)) { // it has ended, by that try or otherwise, and another lease may be held
 			return l.broken(ctx, record)
 		}
 		if left != nil { // the epoch shows that it was not by that try
@@ -54,9 +55,11 @@ func (l *Leases) Break(ctx context.Context, record onto.LeaseBreak) (onto.LeaseB
 		if h.lease == nil {
 			return onto.LeaseBreak{}, refusal.NotHeld(name)
 		}
-		next, err := epochAfter(h.key, h.epoch)
-		if err != nil {
-			return onto.LeaseBreak{}, err
+		next := h.epoch // which stays that of the key
+		if !backend.TransientLease(name) {
+			if next, err = epochAfter(h.key, h.epoch); err != nil {
+				return onto.LeaseBreak{}, err
+			}
 		}
 		record.Lease, record.Time = *h.lease, l.log.stamp()
 		o := newBreak(&record, l.log.set.Attempt())
@@ -79,6 +82,9 @@ func (l *Leases) broken(ctx context.Context, record onto.LeaseBreak) (onto.Lease
 	if err := l.retract(ctx, record.Lease.Name, record.Lease.Epoch); err != nil {
 		return onto.LeaseBreak{}, onto.Errorf(onto.CodeOf(err), "the lease %s is broken, but who held it may still commit what is under way: %w", record.Lease.Name, err).
 			WithHint("take the lease and release it")
+	}
+	if backend.TransientLease(record.Lease.Name) {
+		l.remove(ctx, transientKey(record.Lease.Name, record.Lease.Epoch))
 	}
 	return record, nil
 }

@@ -68,7 +68,7 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 	if carried == nil {
 		return nil
 	}
-	h, err := l.readLock(ctx, carried.Name, t.Head.Locks[carried.Name])
+	h, err := l.holding(ctx, t, carried.Name)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (l *Leases) Carries(ctx context.Context, t *Tip, carried *onto.Lease) error
 // lease is lost, that is found when the draft is published.
 func (l *Leases) Keep(ctx context.Context, carried *onto.Lease) (stop func()) {
 	if carried != nil {
-		h, err := l.readLock(ctx, carried.Name, 0)
+		h, err := l.look(ctx, carried.Name)
 		if err == nil && lease.Check(*carried, h.lease) == nil {
 			end := lease.Resume(l, *h.lease, h.ttl).Keeping(ctx, func() {})
 			return func() { _ = end() }

@@ -10,7 +10,8 @@ import (
 	"github.com/ontologia/onto/internal/codec"
 )
 
-// locksFolder has an object for each lease that was ever taken.
+// locksFolder has an object for each lease that was ever taken, and one for each transient
+// lease that is held.
 const locksFolder = "meta/locks/"
 
 func lockKey(name string) string { return locksFolder + name + ".json" }
@@ -90,9 +91,13 @@ func (l *Leases) readLock(ctx context.Context, name string, least int64) (*holdi
 	if err := onto.CheckLeaseName(name); err != nil {
 		return nil, err
 	}
+	return l.readLockAt(ctx, lockKey(name), name, least)
+}
+
+func (l *Leases) readLockAt(ctx context.Context, key, name string, least int64) (*holding, error) {
 	wait, looks := l.log.Waiter(), looks{}
 	for {
-		h, err := l.readLockOnce(ctx, lockKey(name), name)
+		h, err := l.readLockOnce(ctx, key, name)
 		if err != nil && looks.stays(err.Error(), err) {
 			return nil, err
 		}

@@ -339,9 +339,12 @@ func (s *salvage) locks(ctx context.Context) (map[string]int64, error) {
 		if err != nil {
 			return nil, err
 		}
-		name := strings.TrimSuffix(strings.TrimPrefix(e.Key, locksFolder), ".json")
-		if lockKey(name) != e.Key || onto.CheckLeaseName(name) != nil {
-			continue
+		name, _, transient := parseTransientKey(e.Key)
+		if !transient {
+			name = strings.TrimSuffix(strings.TrimPrefix(e.Key, locksFolder), ".json")
+			if lockKey(name) != e.Key || onto.CheckLeaseName(name) != nil {
+				continue
+			}
 		}
 		err := s.log.readAtMost(ctx, e.Key, MaxSmall, func(body []byte) error {
 			k := new(lock)
@@ -349,7 +352,7 @@ func (s *salvage) locks(ctx context.Context) (map[string]int64, error) {
 				return err
 			}
 			if k.Epoch > 0 && inRange(k.Epoch) {
-				locks[name] = k.Epoch
+				locks[name] = max(locks[name], k.Epoch)
 			}
 			return nil
 		})

@@ -1,12 +1,15 @@
 package foldkeep_test
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/store"
 )
 
@@ -26,7 +29,10 @@ func TestFactsGiven(t *testing.T) {
 		snooze := onto.Draft{Comment: "computed"}.Assert(fact("n1", "snoozed", "x"))
 		spoil := func() { p.commit(other, onto.Draft{}.Assert(fact("n1", "opened", "x"))) }
 
-		b.then = spoil
+		b.then = func() {
+			spoil()
+			b.then = func() { p.Error("it was computed again") }
+		}
 		_, err = s.Commit(p.Context(), snooze.Given(state, first.ID))
 		var e *onto.Error
 		if want := (onto.Expectation{Identity: state, Commit: first.ID}); !errors.As(err, &e) || e.Code != onto.Stale || e.Expectation == nil || *e.Expectation != want {
@@ -44,6 +50,37 @@ func TestFactsGiven(t *testing.T) {
 			if _, err := s.Commit(p.Context(), d.Assert(bad)); onto.CodeOf(err) != want || err == nil {
 				p.Errorf("got %v, want the code %q", err, want)
 			}
+		}
+	})
+}
+
+// streamed counts the streams that are appended.
+type streamed struct {
+	backend.Backend
+	n int
+}
+
+func (b *streamed) Unwrap() backend.Backend { return b.Backend }
+
+func (b *streamed) AppendStream(ctx context.Context, d *backend.Draft, w iter.Seq2[backend.Write, error]) (onto.Result, error) {
+	b.n++
+	return b.Backend.AppendStream(ctx, d, w)
+}
+
+// A stream of facts that was computed from what has changed is not tried again.
+func TestStreamsGiven(t *testing.T) {
+	places(t, func(p place) {
+		b := &streamed{Backend: p.backend()}
+		s, err := store.OpenWith(p.Context(), b, nil, onto.TypeOf[notice]())
+		if err != nil {
+			p.Fatal(err)
+		}
+		defer s.Close()
+		_, err = s.CommitStream(p.Context(), onto.Draft{}.GivenHead(1), func(yield func(any, error) bool) {
+			yield(fact("n1", "opened", "x"), nil)
+		})
+		if onto.CodeOf(err) != onto.Stale || b.n != 1 {
+			p.Errorf("got %v after %d streams, want that it is stale after one", err, b.n)
 		}
 	})
 }
