@@ -244,7 +244,7 @@ func TestExpiredLock(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The same lease, as of a program that does not renew it.
-			dead, err := shardsOf(t, v)[0].Store.Lease(ctx, held.Name, &store.LeaseOptions{TTL: 50 * time.Millisecond, Note: held.Note})
+			dead, err := shardsOf(t, v)[0].Store.Lease(ctx, held.Name, &store.LeaseOptions{TTL: 400 * time.Millisecond, Note: held.Note})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -252,12 +252,12 @@ func TestExpiredLock(t *testing.T) {
 				t.Error("two hold the lock")
 			} else if err != nil {
 				wantError(t, "a lock", err, onto.LockContention, "short")
-				time.Sleep(80 * time.Millisecond)
+				time.Sleep(450 * time.Millisecond)
 				if lock, err = acme.Lock(ctx, key, "second"); err != nil {
 					t.Fatalf("after it has expired: %v", err)
 				}
 				wantCode(t, dead.Renew(ctx), onto.LeaseExpired)
-				late := object.With(ctx, onto.Draft{Lease: current(dead)})
+				late := object.With(ctx, onto.Draft{Lease: leaseNow(dead)})
 				wantCode(t, acme.Insert(late, Message{ID: "m", Chat: "c"}), onto.LeaseExpired)
 				if err := lock.Unlock(ctx); err != nil {
 					t.Error(err)
@@ -268,7 +268,7 @@ func TestExpiredLock(t *testing.T) {
 	}
 }
 
-func current(l *store.Lease) *onto.Lease {
+func leaseNow(l *store.Lease) *onto.Lease {
 	lease := l.Current()
 	return &lease
 }
