@@ -331,7 +331,7 @@ func TestInitAfterFailure(t *testing.T) {
 	}
 }
 
-// head is the newest commit of a place.
+// headOf is the newest commit of a place.
 func headOf(t *testing.T, p *place) int64 {
 	t.Helper()
 	c, err := p.store.Open().Resolve(t.Context(), onto.Point{})
