@@ -63,6 +63,9 @@ const freely = 3
 func (q *question[T]) delete(ctx context.Context, s *shard, d onto.Draft) (onto.Result, error) {
 	if d.IdempotencyKey != "" {
 		for c, err := range s.store.Commits(ctx, store.CommitOptions{Key: d.IdempotencyKey}) {
+			if err == nil {
+				err = q.checkDelete(ctx, s, c)
+			}
 			return onto.Result{Commit: c, At: c.ID, Repeated: true}, err
 		}
 	}
@@ -80,6 +83,21 @@ func (q *question[T]) delete(ctx context.Context, s *shard, d onto.Draft) (onto.
 	current := lease.Current()
 	d.Lease = &current
 	return q.deleteOnce(ctx, s, d)
+}
+
+// checkDelete refuses the idempotency key of a commit that did something else than to delete objects
+// of the set.
+func (q *question[T]) checkDelete(ctx context.Context, s *shard, c onto.Commit) error {
+	for change, err := range s.store.Changes(ctx, c.ID) {
+		if err != nil {
+			return err
+		}
+		if change.Type != q.kind.name() || change.After != nil && change.After.Live() {
+			return onto.Errorf(onto.IdempotencyConflict, "idempotency key %q was used for something else by commit %d", c.IdempotencyKey, c.ID).
+				WithHint("use a new key for each operation")
+		}
+	}
+	return nil
 }
 
 // deleteOnce deletes what matches at the head, provided that it is still the head then.
