@@ -153,6 +153,7 @@ func benchmarks() []benchmark {
 	all = append(all, foldBenchmarks()...)
 	all = append(all, lakeBenchmarks()...)
 	all = append(all, copyBenchmarks()...)
+	all = append(all, objectBenchmarks()...)
 	all = append(all, byHandBenchmarks()...)
 	return all
 }

@@ -67,9 +67,9 @@ func belowDatabase(root *yaml.Node) *yaml.Node {
 	if root.Kind != yaml.MappingNode || len(root.Content) != 2 || root.Content[0].Value != "database" {
 		return root
 	}
-	below := root.Content[1]
+	below := resolved(root.Content[1])
 	for i := 1; i < len(below.Content); i += 2 {
-		if below.Content[i].Kind == yaml.SequenceNode { // a vault named database
+		if resolved(below.Content[i]).Kind == yaml.SequenceNode { // a vault named database
 			return root
 		}
 	}
@@ -78,9 +78,6 @@ func belowDatabase(root *yaml.Node) *yaml.Node {
 
 // eachMember calls f for each member of a mapping.
 func eachMember(n *yaml.Node, what string, f func(name string, value *yaml.Node) error) error {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	if n.Kind != yaml.MappingNode {
 		return onto.Errorf(onto.Invalid, "line %d: %s is not a mapping", n.Line, what).WithHint(configForm)
 	}
@@ -91,11 +88,19 @@ func eachMember(n *yaml.Node, what string, f func(name string, value *yaml.Node)
 			return onto.Errorf(onto.Invalid, "line %d: %s has %s twice", n.Content[i].Line, what, name)
 		}
 		seen[name] = true
-		if err := f(name, n.Content[i+1]); err != nil {
+		if err := f(name, resolved(n.Content[i+1])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// resolved is a node, or the one that it is an alias of.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 func readShards(vault, tenant string, list *yaml.Node) ([]string, error) {
@@ -104,7 +109,7 @@ func readShards(vault, tenant string, list *yaml.Node) ([]string, error) {
 	}
 	var shards []string
 	for _, n := range list.Content {
-		uri, err := readShard(n)
+		uri, err := readShard(resolved(n))
 		if err != nil {
 			return nil, onto.Errorf(onto.Invalid, "line %d: a shard of tenant %s of vault %s: %w", n.Line, tenant, vault, err)
 		}

@@ -121,7 +121,7 @@ func may() map[string][]string {
 		"store/internal/queue":      {"."},
 		"store/internal/factread":   {".", "backend", "internal/bitemporal"},
 		"store/internal/factstream": {".", "backend", "store/internal/catalog", "store/internal/shape"},
-		"store/internal/fold":       {"internal/computed", ".", "backend", "store/internal/shape", "internal/codec", "internal/jq"},
+		"store/internal/fold":       {".", "backend", "store/internal/shape", "internal/codec", "internal/jq"},
 		"store/internal/foldkeep": {".", "backend", "store/internal/catalog", "store/internal/fold", "store/internal/queue", "store/internal/shape",
 			"internal/backoff", "internal/codec", "internal/refusal", "internal/spool"},
 		"store/internal/catalog": {"internal/own", "internal/computed", "store/internal/fold", "internal/uuid", "store/internal/shape", "store/internal/lineage", "internal/typelist", "internal/suggest", "internal/codec", "backend", "."},

@@ -100,7 +100,7 @@ func Steps() []Step {
 			"internal/robots":         {"TestMatchRandom"},
 			"internal/spool":          {"TestAppend", "TestVersions"},
 			"internal/workcsv":        {"TestRoundTrip"},
-			"object":                  {"TestRandomHistories"},
+			"object":                  {"TestConcurrentHistories", "TestRandomHistories"},
 			"store":                   {"TestFactsAreReverted", "TestLineages", "TestMigrationsOfFactsKeepEveryAnswer", "TestRevertAgreesWithAModel"},
 			"store/deploytest":        {"TestComputedRowsDrawn", "TestDrawnStructsJoin", "TestNestedPairs", "TestNestedStructPairs", "TestNestedValuesAreThoseOfTheModel", "TestStructsAreStoredLikeTheirJSON"},
 			"store/facttest":          {"TestFactsAreThoseOfTheModel", "TestMovedFactsAreThoseOfTheModel", "TestRowsInAnyOrderAreThoseOfTheModel", "TestSubjectsAreBroughtBack"},

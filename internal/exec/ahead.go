@@ -5,11 +5,12 @@ import (
 	"iter"
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
-// readAhead is how many values of a sequence wait at most; as many may be on their way to
-// the consumer.
-const readAhead = 64
+// Of a sequence, at most so many values are read that the consumer has not taken: a few at
+// first, since it may want no more, and more with each that it takes.
+const firstAhead, mostAhead = 8, 64
 
 // MergeAhead merges sequences, each of which is in order, as [Merge] does. A goroutine reads
 // each of them ahead of the consumer, up to a bound, so that slow sequences work side by side.
@@ -101,11 +102,15 @@ func (r *readers) stop() {
 type readBuffer[T any] struct {
 	*readers
 	ready []T // for the consumer alone
-	taken int // how many of these it has
+	at    int // how many of these it has taken
 
 	filled chan struct{} // has a token if values may be waiting, or the sequence has ended
-	room   chan struct{} // has a token if the buffer may have room
-	mu     sync.Mutex    // guards what follows
+	room   chan struct{} // has a token if the consumer may have taken enough
+	taken  atomic.Int64  // how many values the consumer has taken
+	enough atomic.Int64  // with how many taken reading goes on; 0 while it does
+	count  int64         // how many values were read, for the goroutine that reads
+
+	mu     sync.Mutex // guards what follows
 	values []T
 	ended  bool
 }
@@ -138,28 +143,33 @@ func (b *readBuffer[T]) read(make func(context.Context) iter.Seq2[T, error]) {
 	returned = true
 }
 
-// put adds a value, and waits for room if there is none. It reports whether there may be
-// further ones.
+// put adds a value, and waits until a further one may be read. It reports whether it may.
 func (b *readBuffer[T]) put(v T) bool {
-	for {
-		b.mu.Lock()
-		n := len(b.values)
-		if n < readAhead {
-			b.values = append(b.values, v)
-		}
-		b.mu.Unlock()
-		if n == 0 {
-			signal(b.filled)
-		}
-		if n < readAhead {
-			return b.ctx.Err() == nil
-		}
+	b.mu.Lock()
+	b.values = append(b.values, v)
+	first := len(b.values) == 1
+	b.mu.Unlock()
+	if first {
+		signal(b.filled)
+	}
+	b.count++
+	taken := b.taken.Load()
+	if most := min(mostAhead, firstAhead+taken); b.count-taken >= most {
+		b.wait(b.count - most/4)
+	}
+	return b.ctx.Err() == nil
+}
+
+// wait waits until the consumer has taken so many values, or the merge has ended.
+func (b *readBuffer[T]) wait(enough int64) {
+	b.enough.Store(enough)
+	for b.taken.Load() < enough && b.ctx.Err() == nil {
 		select {
 		case <-b.room:
 		case <-b.ctx.Done():
-			return false
 		}
 	}
+	b.enough.Store(0)
 }
 
 // next returns the next value, or false at the end.
@@ -168,16 +178,18 @@ func (b *readBuffer[T]) next() (value T, err error, ok bool) {
 		if b.ctx.Err() != nil {
 			return value, b.failure(), false
 		}
-		if b.taken < len(b.ready) {
-			value, b.ready[b.taken] = b.ready[b.taken], value
-			b.taken++
+		if b.at < len(b.ready) {
+			value, b.ready[b.at] = b.ready[b.at], value
+			b.at++
+			if taken := b.taken.Add(1); taken == b.enough.Load() {
+				signal(b.room)
+			}
 			return value, nil, true
 		}
 		b.mu.Lock()
-		b.ready, b.values, b.taken = b.values, b.ready[:0], 0
+		b.ready, b.values, b.at = b.values, b.ready[:0], 0
 		ended := b.ended
 		b.mu.Unlock()
-		signal(b.room)
 		if len(b.ready) > 0 {
 			continue
 		}

@@ -115,22 +115,36 @@ func TestMergeAheadReadsSideBySide(t *testing.T) {
 	if n != 3 {
 		t.Errorf("got %d values", n)
 	}
-	var read atomic.Int64
-	eager := func(context.Context) iter.Seq2[labelled, error] {
-		return func(yield func(labelled, error) bool) {
-			for n := 0; yield(labelled{n: n}, nil); n++ {
-				read.Add(1)
+}
+
+// Little is read ahead of a consumer that has taken little, and more of one that takes more.
+func TestMergeAheadReadsAFewFirst(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	for taken, most := range map[int64]int64{1: 9, 3: 12, 10: 19, 1000: 66} {
+		var read atomic.Int64
+		eager := func(context.Context) iter.Seq2[labelled, error] {
+			return func(yield func(labelled, error) bool) {
+				for n := 0; ; n++ {
+					read.Add(1)
+					if !yield(labelled{n: n}, nil) {
+						return
+					}
+				}
 			}
 		}
-	}
-	for range exec.MergeAhead(t.Context(), []maker{eager, counting(1, 1, 10)}, byNumber) {
-		for last := int64(-1); last != read.Load(); time.Sleep(20 * time.Millisecond) {
-			last = read.Load()
+		n := int64(0)
+		for range exec.MergeAhead(t.Context(), []maker{eager, counting(1, 1<<40, 1<<41)}, byNumber) {
+			if n++; n < taken {
+				continue
+			}
+			for last := int64(-1); last != read.Load(); time.Sleep(20 * time.Millisecond) {
+				last = read.Load()
+			}
+			break
 		}
-		break
-	}
-	if n := read.Load(); n < 10 || n > 200 {
-		t.Errorf("read %d values ahead", n)
+		if ahead := read.Load() - taken; ahead < 1 || ahead > most-1 || taken == 1000 && ahead < 16 {
+			t.Errorf("after %d values %d more were read", taken, ahead)
+		}
 	}
 }
 
