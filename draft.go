@@ -74,7 +74,7 @@ type Expectation struct {
 // Entity is an entity whose type is named at run time.
 type Entity struct {
 	Type   string
-	Key    string // may be empty if Fields has the key field
+	Key    string // may be empty if Fields has the key field, or all that a computed key is made of
 	Fields any    // map[string]any, json.RawMessage, or what marshals to a JSON object
 }
 

@@ -49,7 +49,8 @@ type Backend interface {
 	// nor one that the newest continues, see package typelist, fails with
 	// SchemaOutdated; a write that does not know all fields of the newest is
 	// merged: the fields that it does not know are those of the identity's newest
-	// live version, or else their defaults, and what it makes has the newest
+	// live version, or else their defaults, those with a rule (onto.Compute) follow from
+	// the others, and what it makes has the newest
 	// SchemaVersion; a write Once of an identity that has a version fails with Conflict,
 	// unless it repeats the newest, see [Repeats]; unchanged writes and deletes of what does not exist are
 	// dropped. Result.At is the commit of the result, or the head under the lock if

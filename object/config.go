@@ -2,6 +2,7 @@ package object
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -67,9 +68,9 @@ func belowDatabase(root *yaml.Node) *yaml.Node {
 	if root.Kind != yaml.MappingNode || len(root.Content) != 2 || root.Content[0].Value != "database" {
 		return root
 	}
-	below := root.Content[1]
+	below := resolved(root.Content[1])
 	for i := 1; i < len(below.Content); i += 2 {
-		if below.Content[i].Kind == yaml.SequenceNode { // a vault named database
+		if resolved(below.Content[i]).Kind == yaml.SequenceNode { // a vault named database
 			return root
 		}
 	}
@@ -78,9 +79,6 @@ func belowDatabase(root *yaml.Node) *yaml.Node {
 
 // eachMember calls f for each member of a mapping.
 func eachMember(n *yaml.Node, what string, f func(name string, value *yaml.Node) error) error {
-	for n.Kind == yaml.AliasNode {
-		n = n.Alias
-	}
 	if n.Kind != yaml.MappingNode {
 		return onto.Errorf(onto.Invalid, "line %d: %s is not a mapping", n.Line, what).WithHint(configForm)
 	}
@@ -91,11 +89,19 @@ func eachMember(n *yaml.Node, what string, f func(name string, value *yaml.Node)
 			return onto.Errorf(onto.Invalid, "line %d: %s has %s twice", n.Content[i].Line, what, name)
 		}
 		seen[name] = true
-		if err := f(name, n.Content[i+1]); err != nil {
+		if err := f(name, resolved(n.Content[i+1])); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// resolved is a node, or the one that it is an alias of.
+func resolved(n *yaml.Node) *yaml.Node {
+	if n.Kind == yaml.AliasNode {
+		return n.Alias
+	}
+	return n
 }
 
 func readShards(vault, tenant string, list *yaml.Node) ([]string, error) {
@@ -104,7 +110,7 @@ func readShards(vault, tenant string, list *yaml.Node) ([]string, error) {
 	}
 	var shards []string
 	for _, n := range list.Content {
-		uri, err := readShard(n)
+		uri, err := readShard(resolved(n))
 		if err != nil {
 			return nil, onto.Errorf(onto.Invalid, "line %d: a shard of tenant %s of vault %s: %w", n.Line, tenant, vault, err)
 		}
@@ -230,6 +236,35 @@ func (c Config) tenant(vault, tenant string) ([]string, error) {
 	return shards, nil
 }
 
+// Only returns the part of the configuration that is about one vault, or about the tenants of
+// one name; "" stands for all.
+func (c Config) Only(vault, tenant string) (Config, error) {
+	vaults := sortedKeys(c)
+	if vault != "" {
+		if _, ok := c[vault]; !ok {
+			return nil, unknown(fmt.Sprintf("vault %s does not exist", vault), "vaults", vaults)
+		}
+		vaults = []string{vault}
+	}
+	only := Config{}
+	for _, v := range vaults {
+		switch shards, ok := c[v][tenant]; {
+		case tenant == "":
+			only[v] = c[v]
+		case ok:
+			only[v] = map[string][]string{tenant: shards}
+		}
+	}
+	if len(only) > 0 || tenant == "" {
+		return only, nil
+	}
+	if len(vaults) == 1 {
+		_, err := c.tenant(vaults[0], tenant)
+		return nil, err
+	}
+	return nil, unknown(fmt.Sprintf("no vault has a tenant %s", tenant), "vaults", vaults)
+}
+
 // unknown is the error for a name that the configuration does not have.
 func unknown(what, plural string, known []string) error {
 	err := onto.Errorf(onto.NotFound, "%s", what)
@@ -239,11 +274,4 @@ func unknown(what, plural string, known []string) error {
 	return err.WithHint("the %s are %s", plural, strings.Join(known, ", "))
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
-}
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

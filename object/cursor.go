@@ -107,7 +107,7 @@ func (c *cursor) sources(ctx context.Context, k *kind, shards []*shard, list []*
 		if err := s.join(ctx, k); err != nil {
 			return err
 		}
-		list[i] = &source{shard: s, view: s.store.At(m.Commit)}
+		list[i] = &source{shard: s, view: s.store.At(m.Commit), empty: k.lacking(s)}
 		var err error
 		list[i].commit, err = list[i].view.Commit(ctx)
 		if err == nil && !list[i].commit.Time.Equal(m.Time) {

@@ -36,13 +36,16 @@ func (t Tenant[T, I, S]) DeleteWhere(ctx context.Context, where Clause, shardKey
 		return 0, onto.Errorf(onto.Invalid, "a delete takes conditions, and no order, limit, offset or cursor").
 			WithHint("select the objects first, and delete them by their keys")
 	}
-	sources, err := t.sources(ctx, texts(shardKeys), nil, false)
+	shards, err := t.set.shards(ctx, t.tenant, texts(shardKeys))
 	if err != nil {
 		return 0, err
 	}
 	b := bulk{set: t.set.kind, tenant: t.tenant}
-	for _, from := range sources {
-		b.part(from.shard)
+	for _, s := range shards {
+		if err := s.join(ctx, t.set.kind); err != nil {
+			return 0, err
+		}
+		b.part(s)
 	}
 	var deleted atomic.Int64
 	err = b.commit(ctx, func(p *part, d onto.Draft) (onto.Result, error) {
@@ -60,6 +63,9 @@ const freely = 3
 func (q *question[T]) delete(ctx context.Context, s *shard, d onto.Draft) (onto.Result, error) {
 	if d.IdempotencyKey != "" {
 		for c, err := range s.store.Commits(ctx, store.CommitOptions{Key: d.IdempotencyKey}) {
+			if err == nil {
+				err = q.checkDelete(ctx, s, c)
+			}
 			return onto.Result{Commit: c, At: c.ID, Repeated: true}, err
 		}
 	}
@@ -73,10 +79,26 @@ func (q *question[T]) delete(ctx context.Context, s *shard, d onto.Draft) (onto.
 	if err != nil {
 		return onto.Result{}, err
 	}
-	defer lease.Release(context.WithoutCancel(ctx))
+	kept := hold(ctx, lease, LockInfo{}) // reading may take longer than the lease lasts
+	defer kept.Unlock(context.WithoutCancel(ctx))
 	current := lease.Current()
 	d.Lease = &current
 	return q.deleteOnce(ctx, s, d)
+}
+
+// checkDelete refuses the idempotency key of a commit that did something else than to delete objects
+// of the set.
+func (q *question[T]) checkDelete(ctx context.Context, s *shard, c onto.Commit) error {
+	for change, err := range s.store.Changes(ctx, c.ID) {
+		if err != nil {
+			return err
+		}
+		if change.Type != q.kind.name() || change.After != nil && change.After.Live() {
+			return onto.Errorf(onto.IdempotencyConflict, "idempotency key %q was used for something else by commit %d", c.IdempotencyKey, c.ID).
+				WithHint("use a new key for each operation")
+		}
+	}
+	return nil
 }
 
 // deleteOnce deletes what matches at the head, provided that it is still the head then.

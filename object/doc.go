@@ -1,15 +1,16 @@
 // Package object stores Go structs of many tenants, each on its own shards, in the stores of any
 // backend: with history, locks, search and reads as of any time.
 //
-//	config, err := object.ReadConfig("vaults.yaml")
+//	config, err := object.ReadConfig("vaults.yaml") // chat: {acme: [sqlite:///acme-1.db, sqlite:///acme-2.db]}
 //	vaults, err := object.Open(ctx, config, sqlite.Opener)
 //	defer vaults.Close()
-//	messages := object.NewSet[Message](vaults, "chat").WithIndexes("sender").Ready()
+//	letters := object.NewSet[Letter](vaults, "chat").WithIndexes("from").Ready()
+//	err = vaults.Init(ctx, "chat", "acme") // once; then the tenant exists
 //
-//	acme := messages.Tenant("acme")
+//	acme := letters.Tenant("acme")
 //	ctx = object.With(ctx, onto.Draft{Actor: onto.Operator("ana")})
-//	err = acme.Insert(ctx, Message{ID: "m1", Chat: "c7", Sender: "ana"})
-//	list, err := acme.Select(ctx, object.Where().Key("sender").Equal("ana").Limit(20))
+//	err = acme.Insert(ctx, Letter{ID: "l1", Chat: "lobby", From: "ana", Text: "Hello"})
+//	list, err := acme.Select(ctx, object.Where().Key("from").Equal("ana").OrderByDesc("id").Limit(20))
 //
 // A vault holds the same sets of objects for each of its tenants. A tenant has one or more shards,
 // which are stores, listed in a [Config] and made by [Vaults.Init]. An object is stored where its
@@ -19,5 +20,5 @@
 // Reads go to all shards side by side, or to those of the given shard keys, and their answers are
 // merged. Writes to several shards commit one by one, see [PartialError].
 //
-// The guide docs/objects.md tells how objects are stored and compares the package with D4.
+// The guide docs/objects.md tells how objects are stored.
 package object

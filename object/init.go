@@ -3,6 +3,7 @@ package object
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/ontologia/onto"
@@ -73,11 +74,11 @@ func (t *tenant) deal(ctx context.Context, shards []*shard) error {
 // that is down, and a store that is there twice.
 func (t *tenant) distinct(ctx context.Context, shards []*shard) ([]*shard, error) {
 	byOrigin := map[string]*shard{}
-	for _, s := range shards {
+	for i, s := range shards {
 		if s.store == nil {
 			return nil, t.isDown([]*shard{s})
 		}
-		origin := s.uri
+		origin := fmt.Sprintf("%s#%d", s.uri, i) // where the backend does not tell
 		if log, ok := backend.As[backend.LogSource](s.store.Backend()); ok {
 			var err error
 			if origin, err = log.Origin(ctx); err != nil {
@@ -141,7 +142,15 @@ func (s *shard) checkEmpty(ctx context.Context) error {
 	if err != nil {
 		return s.explain(err)
 	}
-	if s.placement.Name == "" && (head.ID > 0 || len(s.store.Types()) > 0) {
+	if s.placement.Name != "" {
+		return nil
+	}
+	return s.checkUnused(head)
+}
+
+// checkUnused refuses a store without a placement that holds something else.
+func (s *shard) checkUnused(head onto.Commit) error {
+	if head.ID > 0 || len(s.store.Types()) > 0 {
 		return s.tenant.wrong("%s is a store of its own: it holds %d commits and %d types", s, head.ID, len(s.store.Types())).
 			WithHint("name a place where nothing is stored yet")
 	}

@@ -88,15 +88,15 @@ func (t Tenant[T, I, S]) ResumeLock(ctx context.Context, key Key[I, S], token st
 
 // Locks returns the locks of the set that are held.
 func (t Tenant[T, I, S]) Locks(ctx context.Context) ([]LockInfo, error) {
-	sources, err := t.sources(ctx, nil, nil, false)
+	shards, err := t.set.shards(ctx, t.tenant, nil)
 	if err != nil {
 		return nil, err
 	}
 	var list []LockInfo
-	for _, from := range sources {
-		leases, err := from.shard.store.Leases(ctx)
+	for _, s := range shards {
+		leases, err := s.store.Leases(ctx)
 		if err != nil {
-			return nil, from.shard.explain(err)
+			return nil, s.explain(err)
 		}
 		for _, l := range leases {
 			if what, ok := infoOf(l); ok && what.Set == t.set.name() && !l.Expired(time.Now()) {

@@ -22,7 +22,8 @@ type MigrationPlan struct {
 type ShardMigration struct {
 	Tenant, Shard string
 	Plan          *store.MigrationPlan // nil if there is an error
-	Err           error                // why the shard cannot be planned
+	Err           error                // why the shard cannot be planned, or was not migrated
+	Result        onto.Result          // of the shard's migration; zero if there was none
 
 	shard *shard
 }
@@ -37,8 +38,8 @@ func (p *MigrationPlan) Empty() bool {
 	return true
 }
 
-// err joins the errors of the shards that cannot be planned.
-func (p *MigrationPlan) err() error {
+// Err joins the errors of the shards that cannot be planned.
+func (p *MigrationPlan) Err() error {
 	var errs []error
 	for _, s := range p.Shards {
 		if s.Err != nil {
@@ -111,19 +112,26 @@ func (p *MigrationPlan) token() string {
 // left behind: plan again and migrate again to go on with these. Commits say who and why as
 // [With] has put it into the context.
 func (v *Vaults) Migrate(ctx context.Context, vault string, m *store.Migration, token string) (*MigrationPlan, error) {
+	return v.MigrateWith(ctx, vault, m, &store.ApplyOptions{Token: token}, nil)
+}
+
+// MigrateWith is Migrate with options, of which Token is that of the plan; with Force, any plan
+// will do. The commit is as [With] says, not as the options do. The options of each shard are
+// changed by tune, unless that is nil.
+func (v *Vaults) MigrateWith(ctx context.Context, vault string, m *store.Migration, o *store.ApplyOptions, tune func(Shard, *store.ApplyOptions)) (*MigrationPlan, error) {
 	d, err := header(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p, err := v.PlanMigration(ctx, vault, m)
 	if err == nil {
-		err = p.err()
+		err = p.Err()
 	}
 	if err != nil {
 		return p, err
 	}
-	if p.Token != token {
-		return p, onto.Errorf(onto.MigrationToken, "the token %q is not that of the plan as it is now", token).WithHint("plan again, and migrate with the token of that plan")
+	if p.Token != o.Token && !o.Force {
+		return p, onto.Errorf(onto.MigrationToken, "the token %q is not that of the plan as it is now", o.Token).WithHint("plan again, and migrate with the token of that plan")
 	}
 	m = v.migration(vault, m)
 	for i := range p.Shards {
@@ -131,7 +139,12 @@ func (v *Vaults) Migrate(ctx context.Context, vault string, m *store.Migration, 
 		if s.Plan.Empty() {
 			continue
 		}
-		if _, _, err := store.Migrate(ctx, s.shard.store.Backend(), m, &store.ApplyOptions{Token: s.Plan.Token, Draft: d}); err != nil {
+		apply := *o
+		apply.Token, apply.Force, apply.Draft = s.Plan.Token, false, d
+		if tune != nil {
+			tune(s.shard.shown(), &apply)
+		}
+		if s.Result, _, err = store.Migrate(ctx, s.shard.store.Backend(), m, &apply); err != nil {
 			s.Err = err
 			return p, p.leftBehind(i)
 		}

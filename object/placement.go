@@ -116,8 +116,7 @@ func newLayout(t *tenant, shards []*shard) (*layout, error) {
 		l.shards = append(l.shards, s)
 		for _, b := range s.placement.Buckets {
 			if other := l.owner[b]; other != nil {
-				return nil, t.wrong("%s and %s both own bucket %d", other, s, b).
-					WithHint("list each shard once; a store and its copy cannot both be shards")
+				return nil, t.overlap(other, s, b)
 			}
 			l.owner[b] = s
 		}
@@ -130,11 +129,22 @@ func newLayout(t *tenant, shards []*shard) (*layout, error) {
 		names[s.placement.Name] = s
 	}
 	slices.SortFunc(l.shards, func(a, b *shard) int { return a.placement.Buckets[0] - b.placement.Buckets[0] })
-	if i := slices.Index(l.owner[:], nil); i >= 0 && len(l.down) == 0 {
-		return nil, t.wrong("no shard owns bucket %d and %d more", i, missing(&l.owner)-1).
-			WithHint("list all shards of the tenant; %d are listed", len(shards))
+	if missing(&l.owner) > 0 && len(l.down) == 0 {
+		return nil, t.gap(&l.owner, len(shards))
 	}
 	return l, nil
+}
+
+// overlap is the error for a bucket that two shards own.
+func (t *tenant) overlap(a, b *shard, bucket int) error {
+	return t.wrong("%s and %s both own bucket %d", a, b, bucket).
+		WithHint("list each shard once; a store and its copy cannot both be shards")
+}
+
+// gap is the error for buckets that none of the shards that are listed owns.
+func (t *tenant) gap(owner *[Buckets]*shard, listed int) error {
+	return t.wrong("no shard owns bucket %d and %d more", slices.Index(owner[:], nil), missing(owner)-1).
+		WithHint("list all shards of the tenant; %d are listed", listed)
 }
 
 func missing(owner *[Buckets]*shard) int {

@@ -48,7 +48,8 @@ func (q *question[T]) check() error {
 	if q.offset > 0 && q.cursor != "" {
 		return onto.Errorf(onto.Invalid, "offset %d and a cursor do not go together", q.offset).WithHint("leave out the offset: the cursor tells where to go on")
 	}
-	if _, searched := k.schema.Field(onto.ComputeText.FieldName()); q.search != "" && !searched {
+	if _, searched := k.schema.Field(onto.ComputeText.FieldName()); q.search != "" && !searched && k.goType != nil { // other types are searched as their stores can
+
 		return onto.Errorf(onto.Invalid, "the set %s cannot be searched", k.name()).WithHint("make it ready with WithTextSearch")
 	}
 	return nil
@@ -114,20 +115,10 @@ func (q *question[T]) part(from *source) store.Query[T] {
 // the prefix.
 func (q *question[T]) ranged() bool { return q.prefix != "" && len(q.order) == 0 }
 
-// known reports whether a shard knows the type. One that no set of Go structs has joined yet has no
-// such objects.
-func (q *question[T]) known(from *source) bool {
-	if q.kind.goType != nil {
-		return true
-	}
-	_, err := from.shard.store.Type(q.kind.name())
-	return err == nil
-}
-
 // rows yields the answers of a shard. Their places are needed to merge them.
 func (q *question[T]) rows(ctx context.Context, from *source, places bool) iter.Seq2[found[T], error] {
 	return func(yield func(found[T], error) bool) {
-		if !q.known(from) {
+		if from.empty {
 			return
 		}
 		ask := q.part(from)

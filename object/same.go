@@ -25,7 +25,7 @@ func sameBut(given, stored, computed, recomputed any) bool {
 	c, isComputed := computed.(map[string]any)
 	r, isRecomputed := recomputed.(map[string]any)
 	if !isGiven || !isStored || !isComputed || !isRecomputed {
-		return reflect.DeepEqual(given, stored) || !reflect.DeepEqual(stored, computed) || !reflect.DeepEqual(given, recomputed)
+		return reflect.DeepEqual(given, stored) || isEmpty(given) && isEmpty(stored) || !reflect.DeepEqual(stored, computed) || !reflect.DeepEqual(given, recomputed)
 	}
 	for _, m := range []map[string]any{g, s, c, r} {
 		for name := range m {
@@ -35,4 +35,10 @@ func sameBut(given, stored, computed, recomputed any) bool {
 		}
 	}
 	return true
+}
+
+// isEmpty reports whether a value is a list of nothing: a nil slice is stored and read as an empty one.
+func isEmpty(value any) bool {
+	list, isList := value.([]any)
+	return value == nil || isList && len(list) == 0
 }

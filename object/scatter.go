@@ -23,11 +23,12 @@ type source struct {
 	shard  *shard
 	view   store.View
 	commit onto.Commit // that the view shows; zero if the view is not pinned
+	empty  bool        // the store does not have the type yet
 }
 
 // view is the moment of a shard that a read is about. It is pinned if it matters which one it is.
 func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error) {
-	from := &source{shard: s, view: r.at(s)}
+	from := &source{shard: s, view: r.at(s), empty: r.kind.lacking(s)}
 	if !pin {
 		return from, nil
 	}
@@ -150,7 +151,7 @@ func (r *base[T]) count(ctx context.Context, where Clause, shardKeys []string) (
 	}
 	counts := make([]int64, len(sources))
 	err = eachSideBySide(len(sources), func(i int) error {
-		if !q.known(sources[i]) {
+		if sources[i].empty {
 			return nil
 		}
 		var err error

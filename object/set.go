@@ -122,6 +122,15 @@ func (k *kind) name() string { return k.schema.Name }
 // id returns the identity of an entity key.
 func (k *kind) id(key string) onto.Identity { return onto.EntityID(k.name(), key) }
 
+// lacking reports whether a store does not have the type, which only happens to one that is known
+// by name: others are made known to it.
+func (k *kind) lacking(s *shard) bool {
+	if k.goType != nil {
+		return false
+	}
+	return !s.has(k.name())
+}
+
 // add notes a set that is ready. One Go type is one set of a vault, and so is one name.
 func (v *Vaults) add(k *kind) error {
 	v.mu.Lock()

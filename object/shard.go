@@ -33,11 +33,13 @@ type shard struct {
 const retryAfter = time.Second
 
 // String names the shard without what may be secret in its URI.
-func (s *shard) String() string {
-	if s.placement.Name != "" {
-		return fmt.Sprintf("%s (%s)", s.placement.Name, withoutSecrets(s.uri))
+func (s *shard) String() string { return nameOf(s.placement.Name, withoutSecrets(s.uri)) }
+
+func nameOf(name, uri string) string {
+	if name == "" {
+		return uri
 	}
-	return withoutSecrets(s.uri)
+	return fmt.Sprintf("%s (%s)", name, uri)
 }
 
 // withoutSecrets is a URI without user, password and parameters.
@@ -56,7 +58,7 @@ func (s *shard) open(ctx context.Context, create bool) *shard {
 	opened := &shard{tenant: s.tenant, uri: s.uri, joined: map[string]bool{}}
 	b, err := backend.OpenURI(ctx, s.uri, create, s.tenant.vaults.openers...)
 	if err == nil {
-		if opened.store, err = store.Open(ctx, b); err != nil {
+		if opened.store, err = store.OpenWith(ctx, b, s.tenant.vaults.opts); err != nil {
 			err = errors.Join(err, b.Close())
 		}
 	}
@@ -73,6 +75,13 @@ func (s *shard) open(ctx context.Context, create bool) *shard {
 		down.retry = time.Now().Add(retryAfter)
 	}
 	return down
+}
+
+// notPlaced is the error for a store without a placement.
+func (s *shard) notPlaced() error {
+	err := s.tenant.wrong("%s is no shard: it holds no placement", s)
+	err.Code = onto.Uninitialized
+	return s.tenant.toBeMade(err)
 }
 
 // place reads the placement, if there is one.
@@ -92,13 +101,17 @@ func (s *shard) check(create bool) error {
 	case s.store == nil || p.Name == "" && create:
 		return nil
 	case p.Name == "":
-		err := s.tenant.wrong("%s is no shard: it holds no placement", s).WithHint("make the tenant with Vaults.Init, or with onto init --vaults")
-		err.Code = onto.Uninitialized
-		return err
+		return s.notPlaced()
 	case p.Vault != s.tenant.vault || p.Tenant != s.tenant.name:
 		return s.tenant.wrong("%s is a shard of tenant %s of vault %s", withoutSecrets(s.uri), p.Tenant, p.Vault).WithHint("correct the list of shards")
 	}
 	return nil
+}
+
+// has reports whether the store has a type of a name.
+func (s *shard) has(name string) bool {
+	_, err := s.store.Type(name)
+	return err == nil
 }
 
 // join makes the type of a set known to the store. Callers do not wait for each other: what one

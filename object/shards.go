@@ -31,29 +31,41 @@ func (v *Vaults) Shards(ctx context.Context, vault, tenant string) ([]Shard, err
 	var list []Shard
 	for _, shards := range [][]*shard{l.shards, l.down} {
 		for _, s := range shards {
-			list = append(list, Shard{s.placement.Name, withoutSecrets(s.uri), s.placement.Buckets, s.store, s.err})
+			list = append(list, s.shown())
 		}
 	}
 	return list, nil
 }
+
+func (s *shard) shown() Shard {
+	return Shard{s.placement.Name, withoutSecrets(s.uri), s.placement.Buckets, s.store, s.err}
+}
+
+// String names the shard.
+func (s Shard) String() string { return nameOf(s.Name, s.URI) }
 
 // Versions reads the objects of a type as versions, for programs that know it by its name only.
 type Versions struct{ base[onto.Version] }
 
 // Versions returns the objects of a type that the stores of a tenant have.
 func (v *Vaults) Versions(ctx context.Context, vault, tenant, name string) (Versions, error) {
-	shards, err := v.Shards(ctx, vault, tenant)
+	t, err := v.tenant(vault, tenant)
+	if err != nil {
+		return Versions{}, err
+	}
+	l, err := t.opened(ctx)
 	if err != nil {
 		return Versions{}, err
 	}
 	k := &kind{vaults: v, vault: vault, used: newUses()}
-	err = onto.Errorf(onto.Unavailable, "tenant %s of vault %s: all shards are down", tenant, vault)
-	for _, s := range shards {
-		if s.Store != nil {
-			if k.schema, err = s.Store.Type(name); err == nil {
-				break
-			}
+	err = onto.Errorf(onto.Unavailable, "no shard is open")
+	for _, s := range l.shards {
+		if k.schema, err = s.store.Type(name); err == nil {
+			break
 		}
+	}
+	if err != nil && len(l.down) > 0 {
+		err = t.isDown(l.down)
 	}
 	if err != nil {
 		return Versions{}, err
@@ -64,6 +76,9 @@ func (v *Vaults) Versions(ctx context.Context, vault, tenant, name string) (Vers
 	find := func(view store.View) store.Query[onto.Version] { return view.Find(name) }
 	return Versions{base[onto.Version]{kind: k, tenant: tenant, find: find}}, nil
 }
+
+// Schema returns the type of the versions.
+func (r Versions) Schema() onto.Schema { return r.kind.schema }
 
 // AsOf reads the versions as they were at a time.
 func (r Versions) AsOf(t time.Time) Versions {

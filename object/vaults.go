@@ -12,12 +12,14 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/internal/parallel"
+	"github.com/ontologia/onto/store"
 )
 
 // Vaults are the tenants of some vaults, each with its shards. They may be used concurrently.
 type Vaults struct {
 	config  Config
 	openers []backend.Opener
+	opts    *store.Options // of every store; nil for none
 
 	mu      sync.Mutex
 	tenants map[[2]string]*tenant       // by vault and name
@@ -31,6 +33,11 @@ type Vaults struct {
 // Open returns the vaults of a configuration, whose URIs the openers understand. It opens no
 // storage: a tenant is opened when it is used first.
 func Open(ctx context.Context, config Config, openers ...backend.Opener) (*Vaults, error) {
+	return OpenWith(ctx, config, nil, openers...)
+}
+
+// OpenWith is Open with options for the stores.
+func OpenWith(ctx context.Context, config Config, opts *store.Options, openers ...backend.Opener) (*Vaults, error) {
 	if err := config.check(); err != nil {
 		return nil, err
 	}
@@ -41,7 +48,7 @@ func Open(ctx context.Context, config Config, openers ...backend.Opener) (*Vault
 			}
 		}
 	}
-	v := &Vaults{config: config, openers: openers, tenants: map[[2]string]*tenant{}, sets: map[string]map[string]*kind{}}
+	v := &Vaults{config: config, openers: openers, opts: opts, tenants: map[[2]string]*tenant{}, sets: map[string]map[string]*kind{}}
 	v.life, v.end = context.WithCancel(context.WithoutCancel(ctx))
 	return v, ctx.Err()
 }
@@ -157,9 +164,14 @@ func (t *tenant) isDown(down []*shard) error {
 	}
 	err := onto.Errorf(code, "tenant %s of vault %s: not open: %s: %w", t.name, t.vault, strings.Join(names, ", "), errors.Join(errs...))
 	if code == onto.Uninitialized {
-		return err.WithHint("make the tenant with Vaults.Init, or with onto init --vaults")
+		return t.toBeMade(err)
 	}
 	return err
+}
+
+// toBeMade adds to an error how the tenant is made.
+func (t *tenant) toBeMade(err *onto.Error) *onto.Error {
+	return err.WithHint("make the tenant, in Go with Vaults.Init").WithCommand("init", "--vault", t.vault, "--tenant", t.name)
 }
 
 // opened returns the layout of the tenant, after it has opened what can be opened.

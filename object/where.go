@@ -158,10 +158,11 @@ func (s step[C]) Filter(f onto.Filter) C {
 // operand is the value at a path in dot notation.
 func operand(path string) (onto.Operand, error) {
 	o, err := filter.ParseOperand("$." + path)
-	if err == nil && (o.Func != "" || o.Side != onto.OwnSide) {
-		err = onto.Errorf(onto.Invalid, "%q is no path", path)
+	if err != nil || o.Func != "" || o.Side != onto.OwnSide {
+		return o, onto.Errorf(onto.Invalid, "%q is not a path", path).WithHint("write the names of fields with dots between them: address.city")
 	}
-	return o, err
+	o.Column = 0 // it was not read from a text that the caller has
+	return o, nil
 }
 
 // Operator is a clause that expects a test of a value. A value that is missing fails every
@@ -226,6 +227,11 @@ func (p Selection) OrderBy(path string) Selection { return p.sort(path, false) }
 
 // OrderByDesc sorts by the value at a path, the greatest first.
 func (p Selection) OrderByDesc(path string) Selection { return p.sort(path, true) }
+
+// Order sorts by values that were chosen otherwise, after what it is sorted by already.
+func (p Selection) Order(order ...onto.Order) Selection {
+	return Selection{p.q.with(func(q *query) { q.order = append(q.order[:len(q.order):len(q.order)], order...) })}
+}
 
 func (p Selection) sort(path string, desc bool) Selection {
 	o, err := operand(path)

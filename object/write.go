@@ -72,6 +72,8 @@ func (t Tenant[T, I, S]) Mutate(ctx context.Context, key Key[I, S], change func(
 	switch {
 	case refused != nil && err != nil:
 		return none, err
+	case err != nil && called: // it has been read
+		return none, s.explain(err)
 	case err != nil:
 		return none, t.missing(s, key, err)
 	case called:
@@ -103,7 +105,7 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 	_, err = store.Transact(ctx, s.store, d, func(tx *store.Tx) error {
 		row, err := store.GetRow[T](ctx, tx, k)
 		if err != nil {
-			return err
+			return t.missing(s, key, err)
 		}
 		same, err := t.unchanged(ctx, &source{shard: s, view: tx.View()}, row, from)
 		if err != nil {
@@ -115,15 +117,18 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 		}
 		return tx.Ensure(to)
 	})
-	return t.missing(s, key, err)
+	return s.explain(err)
 }
 
 // unchanged reports whether what is stored is what a read returned.
 func (t *Tenant[T, I, S]) unchanged(ctx context.Context, at *source, row store.Row[T], read T) (bool, error) {
 	given, errGiven := members(read)
 	stored, errStored := members(row.Value)
+	if err := errors.Join(errGiven, errStored); err != nil {
+		return false, err
+	}
 	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}, {from: at, value: read, version: row.Version}}, false)
-	if err := errors.Join(errGiven, errStored, err); err != nil {
+	if err != nil {
 		return false, err
 	}
 	computed, errComputed := members(shown[0].Object)

@@ -201,5 +201,19 @@ func TestErrorsOfFunctions(t *testing.T) {
 		change(&to)
 		wantError(t, "another key", acme.SafeUpdate(t.Context(), m, to), onto.Invalid, "Message")
 	}
+	ctx := object.With(t.Context(), onto.Draft{Causation: 1 << 40})
+	eachOperation(func(name string, o operation) { // a cause that is no commit is not an object that does not exist
+		if !o.writes || !o.keyed || strings.HasSuffix(name, "Lock") || strings.HasSuffix(name, "Insert") {
+			return
+		}
+		stored, err := acme.SelectByID(t.Context(), m.ID, m.Chat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "Upsert" || name == "Update" || strings.HasPrefix(name, "TxSet.Up") {
+			stored.Sent++
+		}
+		wantError(t, name, o.run(ctx, set, acme, stored), onto.NotFound, "commit")
+	})
 	unchanged()
 }

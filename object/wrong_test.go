@@ -13,6 +13,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/object"
+	"github.com/ontologia/onto/store"
 )
 
 type messages = object.Tenant[Message, MessageID, ChatID]
@@ -184,6 +185,17 @@ var vaultsOperations = map[string]func(ctx context.Context, v *object.Vaults, va
 		_, err = versions.Count(ctx, nil)
 		return err
 	},
+	"ShardOf": func(ctx context.Context, v *object.Vaults, vault, tenant string) error {
+		_, err := v.ShardOf(ctx, vault, tenant, onto.EntityID("Message", "c1/m1"))
+		return err
+	},
+	"Survey": func(ctx context.Context, v *object.Vaults, vault, tenant string) error {
+		y, err := v.Survey(ctx, vault, tenant)
+		if err != nil {
+			return err
+		}
+		return y.Close()
+	},
 	"Tenants": func(_ context.Context, v *object.Vaults, vault, _ string) error {
 		_, err := v.Tenants(vault)
 		return err
@@ -194,6 +206,10 @@ var vaultsOperations = map[string]func(ctx context.Context, v *object.Vaults, va
 	},
 	"Migrate": func(ctx context.Context, v *object.Vaults, vault, _ string) error {
 		_, err := v.Migrate(ctx, vault, nil, "")
+		return err
+	},
+	"MigrateWith": func(ctx context.Context, v *object.Vaults, vault, _ string) error {
+		_, err := v.MigrateWith(ctx, vault, nil, &store.ApplyOptions{Force: true}, nil)
 		return err
 	},
 }
@@ -366,7 +382,7 @@ func TestCancelled(t *testing.T) {
 		}
 	})
 	for name, call := range vaultsOperations {
-		if call == nil || name == "Tenants" || name == "Shards" {
+		if call == nil || name == "Tenants" || name == "Shards" || name == "ShardOf" { // which ask nothing once the tenant is open
 			continue
 		}
 		if err := call(ctx, v, "chat", "acme"); !errors.Is(err, context.Canceled) {

@@ -27,7 +27,7 @@ const (
 // Codes returns every code that a backend reports, sorted.
 func Codes() []Entry {
 	var list []Entry
-	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), workEntries(), surveyEntries(), busEntries(), undoneEntries(), plainEntries(), lakeEntries()} {
+	for _, part := range [][]Entry{logEntries(), versionEntries(), typeEntries(), projectionEntries(), derivedEntries(), eventEntries(), workEntries(), surveyEntries(), busEntries(), undoneEntries(), shardEntries(), plainEntries(), lakeEntries()} {
 		list = append(list, part...)
 	}
 	slices.SortFunc(list, func(a, b Entry) int { return strings.Compare(a.Code, b.Code) })
@@ -212,6 +212,19 @@ func undoneEntries() []Entry {
 			"Mend the cause and retry them, or skip them", "work", "list", "--status", "failed"),
 		entry(audit.FoldBehind, "Facts were stored that a fold has not taken in yet, by a program that cannot carry it out, or in a stream whose program ended before it caught up. Its states do not show them.",
 			"Bring it up to date; a fold in Go needs its program", "fold", "verify"),
+	}
+}
+
+// shardEntries are about the shards of a tenant.
+func shardEntries() []Entry {
+	return []Entry{
+		entry(audit.BucketsUnowned, "The list of a tenant's shards lacks some: there are buckets that none of them owns. The tenant is not opened.", "List all shards of the tenant, as it was made with them."),
+		entry(audit.ShardDown, "The store of a shard cannot be opened, or it cannot be read which shard it is. What is on it can be neither read nor written; questions that need only other shards are answered.",
+			"Mend the cause, and examine the tenant again."),
+		entry(audit.ShardNotMade, "The list of a tenant's shards names a place where no shard was made.", "Correct the list, or make what is missing", "init"),
+		entry(audit.ShardOverlapping, "Two stores are the same shard of a tenant, or share buckets: one is a copy of the other, for example. The tenant is not opened, so that nothing is written to the wrong one.",
+			"List each shard once."),
+		entry(audit.ShardStranger, "The list of a tenant's shards names a store that is no shard of it: one of another tenant, or one that was in use before. The tenant is not opened.", "Correct the list."),
 	}
 }
 

@@ -31,7 +31,7 @@ type constant struct {
 // else. Each is reported somewhere, and findings are made nowhere else.
 func TestCatalogueIsComplete(t *testing.T) {
 	used := map[string]bool{}
-	for _, file := range sources(t, "../backend", "../internal") {
+	for _, file := range sources(t, "../backend", "../internal", "../cmd") {
 		ast.Inspect(file, func(n ast.Node) bool {
 			switch n := n.(type) {
 			case *ast.GenDecl:

@@ -25,6 +25,7 @@ func TestMain(m *testing.M) {
 	jobs["bus"] = workOnBus
 	jobs["work"] = workOnItems
 	jobs["copy"] = copyKilled
+	jobs["read"] = readBesideUpgrade
 	child.Main(jobs)
 	os.Exit(effort.Main(m))
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/ontologia/onto/backend/backendtest"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
-	"github.com/ontologia/onto/internal/iofault"
 )
 
 // makeOlder gives a closed file format 7.
@@ -404,48 +403,5 @@ func TestCheckOfCreatedCommits(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantLives(t, b, source)
-	}
-}
-
-// From each write and sync of the upgrade on, all fail, or the process is killed. Then the file
-// is of format 7 as it was, or of format 8, and the next opening makes it whole.
-func TestFailingUpgrade(t *testing.T) {
-	iofault.Need(t)
-	t.Parallel()
-	source := lived(t)
-	seed := makeLived(t, source)
-	makeOlder(t, seed)
-	for _, c := range []struct {
-		file, calls string
-		fault       iofault.Fault
-	}{
-		{"store.db-wal", "sync", iofault.EIOFrom}, {"store.db-wal", "sync,write", iofault.Kill},
-		{"store.db-wal", "write", iofault.ENOSPCFrom}, {"store.db-wal", "sync,write", iofault.EIOFrom}, {"", "sync,write", iofault.Kill},
-	} {
-		t.Run(fmt.Sprintf("%s, %s, %v", c.file, c.calls, c.fault), func(t *testing.T) {
-			t.Parallel()
-			seen := map[string]int{}
-			for after := 0; seen["ok"] == 0; after++ {
-				path := copyStore(t, seed)
-				code, _ := faults{c.file, c.calls, after, c.fault}.run(t, filepath.Dir(path), "open", path)
-				seen[code]++
-				format := formatOf(t, path)
-				switch refused := code != "ok" && code != "killed" && code != string(onto.OutcomeUnknown); {
-				case refused && format != "7", code == "ok" && format != "8", format != "7" && format != "8":
-					t.Errorf("after %d calls: %s, and the format is %s", after, code, format)
-				}
-				if format == "7" {
-					wantLives(t, opened(t, path, &sqlite.Options{ReadOnly: true}), source)
-				}
-				wantLives(t, open(t, path, nil), source)
-				if got := formatOf(t, path); got != "8" {
-					t.Errorf("after %d calls and another opening: the format is %s", after, got)
-				}
-			}
-			t.Logf("outcomes: %v", seen)
-			if c.fault == iofault.ENOSPCFrom && seen[string(onto.Full)] == 0 || c.fault == iofault.Kill && seen["killed"] == 0 {
-				t.Errorf("nothing has failed")
-			}
-		})
 	}
 }

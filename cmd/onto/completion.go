@@ -60,6 +60,10 @@ func valuesOf(c *session.Session, cmd *cobra.Command, f *pflag.Flag) cobra.Compl
 			return cobra.NoFileCompletions
 		}
 		return session.CompleteTypes(c, kindsOf(f.Name)...)
+	case "VAULT":
+		return session.CompleteVaults(c, false)
+	case "TENANT":
+		return session.CompleteVaults(c, true)
 	case "RELATION":
 		return session.CompleteTypes(c, onto.KindRelation)
 	case "ATTRIBUTE":

@@ -106,7 +106,7 @@ not known whether the commit was made, 9 not found.`,
 			ask.SchemaExport(c), ask.SchemaHistory(c), evolve.SchemaDrop(c)),
 		events.Events(c), work.Work(c),
 		evolve.Migrate(c), evolve.Verify(c), transfer.Import(c), transfer.Export(c), transfer.Copy(c), care.Projection(c), care.Fold(c), care.Doctor(c),
-		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Recover(c), care.Index(c),
+		care.Lock(c), care.Backup(c), care.Restore(c), care.Compact(c), care.Janitor(c), care.Recover(c), care.Index(c), care.Shard(c),
 	)
 	groupVerbs(root)
 	addCompletion(root)

@@ -19,7 +19,7 @@ func groupVerbs(root *cobra.Command) {
 		{"explain", "Explain:", []string{"log", "blame", "diff", "commits"}},
 		{"types", "Types:", []string{"schema", "verify", "migrate", "fold"}},
 		{"react", "React and fetch:", []string{"events", "work"}},
-		{"care", "Look after a store:", []string{"doctor", "lock", "copy", "backup", "restore", "projection", "compact", "janitor", "recover", "index"}},
+		{"care", "Look after a store:", []string{"doctor", "shard", "lock", "copy", "backup", "restore", "projection", "compact", "janitor", "recover", "index"}},
 	} {
 		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
 		for _, name := range g.verbs {

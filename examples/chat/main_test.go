@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -20,6 +23,29 @@ The lobby has 2 messages, 2 say hello, and the rival sees 0.
 		}
 		if out.String() != want {
 			t.Errorf("it prints %s, want %s", out.String(), want)
+		}
+	}
+}
+
+// What the README shows is in this program.
+func TestReadme(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile("main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(readme), "\n## Objects of many tenants\n")
+	_, block, begins := strings.Cut(section, "```go\n")
+	block, _, ends := strings.Cut(block, "```\n")
+	if !found || !begins || !ends {
+		t.Fatal("the README has no program of objects")
+	}
+	for _, part := range strings.Split(block, "\n\n") {
+		if !strings.Contains(string(program), strings.TrimSpace(part)) {
+			t.Errorf("main.go has no\n%s", part)
 		}
 	}
 }

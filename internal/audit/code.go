@@ -231,5 +231,14 @@ const (
 	WorkOnlyFails Notice = "work_only_fails"
 )
 
+// The codes about the shards of a tenant.
+const (
+	BucketsUnowned   Fault = "buckets_unowned"
+	ShardDown        Fault = "shard_down"
+	ShardNotMade     Fault = "shard_not_made"
+	ShardOverlapping Fault = "shard_overlapping"
+	ShardStranger    Fault = "shard_stranger"
+)
+
 // The code about states that do not show all facts.
 const FoldBehind Notice = "fold_behind"

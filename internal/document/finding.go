@@ -26,6 +26,7 @@ func newAbout(id onto.Identity) About {
 
 // Finding is a finding of a check.
 type Finding struct {
+	Shard    *string       `json:"shard,omitempty"` // of a tenant: its name, or its place if that is not known
 	Code     string        `json:"code"`
 	Severity onto.Severity `json:"severity"`
 	About
@@ -36,7 +37,7 @@ type Finding struct {
 
 // NewFinding describes a finding. The remedy may name the store.
 func NewFinding(f onto.Finding, remedy onto.Hint) Finding {
-	return Finding{f.Code, f.Severity, newAbout(f.About), f.Message, remedy.String(), Command(remedy)}
+	return Finding{nil, f.Code, f.Severity, newAbout(f.About), f.Message, remedy.String(), Command(remedy)}
 }
 
 // Explained is a finding with its explanation.

@@ -32,7 +32,7 @@ func MergeAhead[T any](ctx context.Context, sequences []func(context.Context) it
 		defer r.stop()
 		nexts := make([]func() (T, error, bool), len(sequences))
 		for i, s := range sequences {
-			b := &readBuffer[T]{readers: r, filled: make(chan struct{}, 1), room: make(chan struct{}, 1), values: make([]T, 0, firstAhead)}
+			b := &readBuffer[T]{readers: r, filled: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 			nexts[i] = b.next
 			r.running.Go(func() { b.read(s) })
 		}

@@ -31,7 +31,7 @@ type Settings []layer
 const maxConfig = 1 << 20
 
 // Flags is the settings that are given on a command line; "" for those that are not.
-type Flags struct{ DB, StorageURI, Config string }
+type Flags struct{ DB, StorageURI, Config, Vaults, Vault, Tenant string }
 
 // Configure reads every source of settings.
 func Configure(f Flags) (Settings, error) {
@@ -52,11 +52,10 @@ func Configure(f Flags) (Settings, error) {
 
 func (f Flags) layer() layer {
 	l := layer{"the command line", map[string]string{}}
-	if f.DB != "" {
-		l.values["db"] = f.DB
-	}
-	if f.StorageURI != "" {
-		l.values["storage_uri"] = f.StorageURI
+	for name, value := range map[string]string{"db": f.DB, "storage_uri": f.StorageURI, "vaults": f.Vaults, "vault": f.Vault, "tenant": f.Tenant} {
+		if value != "" {
+			l.values[name] = value
+		}
 	}
 	return l
 }

@@ -41,8 +41,12 @@ func (l Location) String() string {
 	return l.Path
 }
 
-// Location is what the strongest layer says that says anything.
+// Location is what the strongest layer says that says anything. It is an error if that names
+// vaults.
 func (cfg Settings) Location() (Location, error) {
+	if err := cfg.oneStore(); err != nil {
+		return Location{}, err
+	}
 	for _, l := range cfg {
 		if found, ok, err := l.location(); ok || err != nil {
 			return found, err

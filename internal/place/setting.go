@@ -76,6 +76,9 @@ func settings() []setting {
 		{name: "session_heartbeat_interval_ms", kind: milliseconds, fallback: 5_000},
 		{name: "session_ttl_ms", kind: milliseconds, fallback: 60_000},
 		{name: "max_event_chain_depth", kind: wholeCount, fallback: 20},
+		{name: "vaults"},
+		{name: "vault", kind: busName},
+		{name: "tenant", kind: busName},
 		{name: "state.type", kind: queueBackend, taken: true},
 		{name: "state.db_path"},
 	}

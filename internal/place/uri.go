@@ -12,7 +12,7 @@ const uriForms = "sqlite:///rel.db, sqlite:////abs.db, sqlite:///:memory:, file:
 // ParseURI reads a storage URI. Messages repeat no more of one that is wrong than
 // the scheme, since the rest may hold a password.
 func ParseURI(uri string) (Location, error) {
-	scheme, err := backend.SchemeOf(uri, []string{"sqlite", "file", "s3"}, "this build supports "+uriForms)
+	scheme, err := backend.SchemeOf(uri, schemes(), "this build supports "+uriForms)
 	if err != nil {
 		return Location{}, err
 	}

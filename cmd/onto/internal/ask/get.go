@@ -10,7 +10,6 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -25,16 +24,21 @@ func Get(c *session.Session) *cobra.Command {
 		Long: `Show one entity, relation or fact by its key, now or as of an earlier moment, with the
 commit that made it so. Nothing is cut. With --json it is one document, as a row of query.
 
+Of a tenant, named with --vaults, the shard is asked that the key leads to, and a commit id is
+one of that shard. A key is written as the store has it: shard key, slash and id where these differ.
+
 What does not exist ends with exit status 9, and a hint: a similar key, or the moment at
 which it was still there.`,
 		Example: `  onto get Customer c1
   onto get Customer c1 --as-of 2026-02-10 --json
   onto get Subscription c1 p1
   onto get Employment ada acme 2026
-  onto get Contract/ada/salary/f1 --as-stored`,
+  onto get Contract/ada/salary/f1 --as-stored
+  onto get Message lobby/m1 --vaults vaults.yaml --tenant acme`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return get(cmd.Context(), c, t, asOf, asStored) })
 	cmd.Flags().StringVar(&asOf, "as-of", "", session.MomentUsage)
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
+	c.RegisterVaults(cmd.Flags())
 	return cmd
 }
 
@@ -46,7 +50,7 @@ func get(ctx context.Context, c *session.Session, t session.Thing, asOf string, 
 			return err
 		}
 	}
-	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStoreOf(ctx, t, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
 		}

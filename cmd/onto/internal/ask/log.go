@@ -10,7 +10,6 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
 )
@@ -28,6 +27,8 @@ home.city: "Oslo" → "Bergen"; the first one, and the first after a delete, sho
 fields. With --where, only the versions for which the filter is true, each with all its
 fields. How filters are written: onto query --help
 
+Of a tenant, named with --vaults, the shard is asked that the key leads to.
+
 The first version of a fact is its assertion. A later one, with revoked among its
 fields, says that it has ended; a delete that it was wrong.`,
 		Example: `  onto log Customer c1
@@ -35,10 +36,12 @@ fields, says that it has ended; a delete that it was wrong.`,
   onto log Subscription c1 p1 --json
   onto log Employment ada acme --instance 2026
   onto log Contract ada salary f1
-  onto log Contract/ada/salary/f1 --json`,
+  onto log Contract/ada/salary/f1 --json
+  onto log Message lobby/m1 --vaults vaults.yaml --tenant acme`,
 	}, func(cmd *cobra.Command, t session.Thing) error { return showLog(cmd.Context(), c, t, where, asStored) })
 	cmd.Flags().StringVar(&where, "where", "", "only versions for which this `FILTER` is true")
 	cmd.Flags().BoolVar(&asStored, "as-stored", false, session.AsStoredUsage)
+	c.RegisterVaults(cmd.Flags())
 	return cmd
 }
 
@@ -51,7 +54,7 @@ func showLog(ctx context.Context, c *session.Session, t session.Thing, where str
 		}
 		filters = []onto.Filter{f}
 	}
-	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
+	return c.WithStoreOf(ctx, t, func(s *store.Store) error {
 		id, err := t.Identity(s)
 		if err != nil {
 			return err

@@ -43,11 +43,13 @@ func Query(c *session.Session) *cobra.Command {
   onto query relations Subscription --as-of 2026-02-10 --where 'left.$.tier == "Gold" & $.seats > 3'
   onto query entities Customer --group-by '$.tier' --agg count
   onto query traverse Customer --via Subscription
-  onto query facts Contract --subject ada --valid-at 2026-05-01`,
+  onto query facts Contract --subject ada --valid-at 2026-05-01
+  onto query entities Message --vaults vaults.yaml --tenant acme --limit 20`,
 		queryKindCommand(c, onto.KindEntity, "entities", "Customer"),
 		queryKindCommand(c, onto.KindRelation, "relations", "Subscription"),
 		factsCommand(c), traverseCommand(c))
 	cmd.Long = queryHelp
+	c.RegisterVaults(cmd.PersistentFlags())
 	return cmd
 }
 
@@ -77,7 +79,12 @@ relations by the key of an end, existing or not, use --left and --right.
 Moments (--as-of) are a commit id, head, a date or a time, in UTC unless it says
 otherwise. A date is its first moment: --as-of 2026-02-10 shows the state when
 that day began. A filter sees one moment only: with --as-of, left.$ and right.$
-are the ends as they were then.`
+are the ends as they were then.
+
+With --vaults, entities are those of a tenant: the answers of its shards, merged in
+order, so that limit, offset and cursor are about all of them together. The
+commit_id of a row is one of the shard that stores it; --as-of takes a time.
+Groups, histories, --explain and other questions are for one store.`
 
 func queryKindCommand(c *session.Session, kind onto.Kind, name, example string) *cobra.Command {
 	q := queryFlags{kind: kind}
@@ -111,6 +118,7 @@ remembers its moment: pages fit together whatever is committed meanwhile. With
 		flags.StringArrayVar(&q.right, "right", nil, "only relations to this `KEY`; may be repeated")
 	}
 	q.registerPages(cmd)
+	flags.BoolVar(&q.count, "count", false, "only how many there are")
 	flags.BoolVar(&q.history, "with-history", false, "all versions, not only the present ones")
 	flags.Int64Var(&q.since, "history-since", 0, "only versions made after commit `ID`; implies --with-history")
 	flags.StringArrayVar(&q.groupBy, "group-by", nil, "one row per value of this `PATH`, or per PATH.day(), .week(), .month() or .year() of a time; may be repeated")
@@ -282,7 +290,17 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 	if groups != nil && len(q.selected) > 0 {
 		return onto.Errorf(onto.Invalid, "--select does not go with groups").WithHint("groups have the columns of --group-by and --agg")
 	}
+	if err := q.checkCount(cmd, groups != nil); err != nil {
+		return err
+	}
 	ctx := cmd.Context()
+	sharded, err := c.Sharded()
+	if err != nil {
+		return err
+	}
+	if sharded && q.kind == onto.KindEntity {
+		return queryTenant(ctx, c, &a, groups != nil)
+	}
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
 		if err := a.pin(ctx, s); err != nil {
 			return err
@@ -300,8 +318,26 @@ func query(c *session.Session, cmd *cobra.Command, q *queryFlags, name string) e
 		if groups != nil {
 			return queryGroups(ctx, c, s, groups, a)
 		}
+		if q.count {
+			n, err := a.find(s).Count(ctx)
+			return count(c, n, err, a.format)
+		}
 		return queryVersions(ctx, c, s, shape, a)
 	})
+}
+
+// checkCount refuses flags that do not go with --count.
+func (q *queryFlags) checkCount(cmd *cobra.Command, groups bool) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case !q.count:
+		return nil
+	case groups, q.history, q.explain:
+		return onto.Errorf(onto.Invalid, "--count counts what there is at one moment").WithHint("leave it out; --agg count counts groups, and versions with --with-history")
+	case changed("limit"), changed("offset"), q.cursor != "":
+		return onto.Errorf(onto.Invalid, "--count counts all, so --limit, --offset and --cursor do not go with it").WithHint("leave them out")
+	}
+	return nil
 }
 
 // view is the moment of the question.

@@ -9,7 +9,11 @@ import (
 // check checks the texts of a query against the schema, each by itself, so that an
 // error names its flag.
 func (a *asked) check(s *store.Store, schema onto.Schema, groups *groupFlags) error {
-	scope := scopeOf(a.view(s), schema)
+	return a.checkTexts(scopeOf(a.view(s), schema), groups)
+}
+
+// checkTexts is check for what the texts may refer to.
+func (a *asked) checkTexts(scope *filter.Scope, groups *groupFlags) error {
 	for i, f := range a.where {
 		if _, err := filter.Check(f, scope); err != nil {
 			return inFilter("where", a.queryFlags.where[i], err)

@@ -40,11 +40,15 @@ shows each.
 It mends nothing by itself. With --checkpoint the WAL of a SQLite file is emptied
 first. With --accept-loss a store whose WAL is damaged goes on without the commits
 that are cut off, and the WAL is kept beside it. A lake that cannot be opened is
-examined as far as its objects tell.`,
+examined as far as its objects tell.
+
+With --vaults, the shards of a tenant are examined one after the other, and their
+list: each finding names its shard, and a shard that is down is one.`,
 		Example: `  onto doctor
   onto doctor --quick --json
   onto doctor --all
   onto doctor --checkpoint --db crm.db
+  onto doctor --vaults vaults.yaml --tenant acme
   onto doctor explain projection_differs`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +62,7 @@ examined as far as its objects tell.`,
 	cmd.Flags().BoolVar(&d.quick, "quick", false, "look at circumstances only, not at what is stored")
 	cmd.Flags().BoolVar(&d.acceptLoss, "accept-loss", false, "go on without commits that a damaged WAL cuts off; SQLite only")
 	cmd.Flags().BoolVar(&d.checkpoint, "checkpoint", false, "copy the WAL into the file and empty it first; SQLite only")
+	c.RegisterVaults(cmd.Flags())
 	cmd.AddCommand(doctorS3Command(c), &cobra.Command{
 		Use:   "explain CODE",
 		Short: "Say what a finding means and what to do",
@@ -102,6 +107,13 @@ func explainCode(c *session.Session, code string) error {
 type lookedAt struct{ commits, versions, types, bytes *int64 }
 
 func (d *doctor) run(ctx context.Context) error {
+	sharded, err := d.Sharded()
+	if err != nil {
+		return err
+	}
+	if sharded {
+		return d.examineTenant(ctx)
+	}
 	how := place.Reading
 	if d.checkpoint {
 		how = place.Writing
@@ -112,21 +124,39 @@ func (d *doctor) run(ctx context.Context) error {
 			return err
 		}
 	}
-	b, cfg, err := d.OpenBackend(ctx, how)
+	cfg, err := d.Configure()
 	if err != nil {
-		return d.examineUnopened(ctx, cfg, found, err)
+		return err
+	}
+	loc, err := cfg.Location()
+	if err != nil {
+		return err
+	}
+	l, err := d.examineAt(ctx, how, loc, cfg, found)
+	if err != nil {
+		found.stop()
+		return err
+	}
+	return d.conclude(found, l)
+}
+
+// examineAt examines the store at a place, and returns how much there was.
+func (d *doctor) examineAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings, found *findings) (fmt.Stringer, error) {
+	b, err := d.OpenAt(ctx, how, loc, cfg)
+	if err != nil {
+		return whatIsLeft{}, d.examineUnopened(ctx, loc, cfg, found, err)
 	}
 	defer d.Shut(b)
 	if d.checkpoint {
 		if err := d.empty(ctx, b, found); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	opts := &upkeep.Options{Quick: d.quick, SessionTTL: cfg.Duration("session_ttl_ms")}
 	if err := d.examine(ctx, b, opts, found); err != nil {
-		return err
+		return nil, err
 	}
-	return d.conclude(found, d.lookAt(ctx, b))
+	return d.lookAt(ctx, loc, b), nil
 }
 
 // accept opens a store whose WAL is cut off, so that it can be written again.
@@ -178,7 +208,6 @@ func (d *doctor) examine(ctx context.Context, b backend.Backend, opts *upkeep.Op
 	for f, err := range upkeep.Examine(ctx, b, opts) {
 		done()
 		if err != nil {
-			found.stop()
 			return err
 		}
 		if err := found.add(f); err != nil {
@@ -189,12 +218,12 @@ func (d *doctor) examine(ctx context.Context, b backend.Backend, opts *upkeep.Op
 }
 
 // lookAt counts what there is. A damaged store may not allow it.
-func (d *doctor) lookAt(ctx context.Context, b backend.Backend) lookedAt {
+func (d *doctor) lookAt(ctx context.Context, loc place.Location, b backend.Backend) lookedAt {
 	var l lookedAt
 	if head, err := b.Resolve(ctx, onto.Point{}); err == nil {
 		l.commits = &head.ID
 	}
-	info, err := d.Place().Describe(ctx, b, !d.quick)
+	info, err := loc.Describe(ctx, b, !d.quick)
 	if err != nil {
 		return l
 	}

@@ -17,8 +17,8 @@ func (whatIsLeft) String() string { return "what is left of the lake; it cannot 
 
 // examineUnopened examines a lake that could not be opened since objects are missing or
 // damaged. If opening failed for another reason, it fails with that error.
-func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, found *findings, failed error) error {
-	loc := d.Place()
+func (d *doctor) examineUnopened(ctx context.Context, loc place.Location, cfg place.Settings, found *findings, failed error) error {
+	before := found.n
 	switch onto.CodeOf(failed) {
 	case onto.Corrupt, onto.Unsupported, onto.Uninitialized: // without a head there seems to be something else, or nothing
 	default:
@@ -38,7 +38,6 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, found 
 		case code == onto.Uninitialized || code == onto.Unsupported:
 			return failed
 		case err != nil:
-			found.stop()
 			return loc.Lake.Failed(err)
 		}
 		done()
@@ -48,8 +47,8 @@ func (d *doctor) examineUnopened(ctx context.Context, cfg place.Settings, found 
 			return err
 		}
 	}
-	if found.n == 0 { // repaired meanwhile
+	if found.n == before { // repaired meanwhile
 		return failed
 	}
-	return d.conclude(found, whatIsLeft{})
+	return nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/object"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -21,8 +21,10 @@ const allUsage = "each finding, not only the first few of its kind and type"
 type findings struct {
 	*session.Session
 	all    bool
-	here   place.Location
-	rows   *terminal.Array // with --json
+	about  string                    // names the shard for people; "" for the only store
+	shard  *string                   // names it for programs
+	name   func(onto.Hint) onto.Hint // completes commands
+	rows   *terminal.Array           // with --json
 	groups upkeep.Groups
 	n      int               // findings so far
 	errors int               // of these
@@ -30,7 +32,7 @@ type findings struct {
 }
 
 func newFindings(c *session.Session, all bool) *findings {
-	return &findings{Session: c, all: all, here: c.Place(), rows: c.Array(), known: map[string]string{}}
+	return &findings{Session: c, all: all, name: c.Place().NameIn, rows: c.Array(), known: map[string]string{}}
 }
 
 // add takes the next finding.
@@ -48,19 +50,41 @@ func (l *findings) add(f onto.Finding) error {
 
 // each prints one finding.
 func (l *findings) each(f onto.Finding) error {
-	row := document.Explained{Finding: document.NewFinding(f, l.here.NameIn(f.Remedy)), Explanation: f.Explanation}
+	row := document.Explained{Finding: document.NewFinding(f, l.name(f.Remedy)), Explanation: f.Explanation}
+	row.Shard = l.shard
 	if l.JSON {
 		return l.rows.Add(row)
 	}
 	return l.print(&row, row.Message)
 }
 
-// close prints the rest.
-func (l *findings) close() error {
+// turn prints what was found so far, and goes on with findings about a shard, or about none.
+// Commands are completed by name.
+func (l *findings) turn(s *object.Shard, name func(onto.Hint) onto.Hint) error {
+	err := l.rest()
+	l.about, l.shard, l.name, l.known = "", nil, name, map[string]string{}
+	if s != nil {
+		called := cmp.Or(s.Name, s.URI)
+		l.about, l.shard = s.String(), &called
+	}
+	return err
+}
+
+// rest prints the groups.
+func (l *findings) rest() error {
 	for _, g := range l.groups.List() {
 		if err := l.group(g); err != nil {
 			return err
 		}
+	}
+	l.groups = upkeep.Groups{}
+	return nil
+}
+
+// close prints the rest.
+func (l *findings) close() error {
+	if err := l.rest(); err != nil {
+		return err
 	}
 	if l.JSON {
 		return l.rows.Close()
@@ -71,7 +95,8 @@ func (l *findings) close() error {
 // group prints a group. A few findings that are about no type have each its own message and
 // remedy, so people see each.
 func (l *findings) group(g *upkeep.Group) error {
-	doc := document.NewFindingGroup(g, l.here.NameIn)
+	doc := document.NewFindingGroup(g, l.name)
+	doc.Shard = l.shard
 	switch {
 	case l.JSON:
 		return l.rows.Add(doc)
@@ -155,6 +180,9 @@ func (l *findings) print(row *document.Explained, headline string, more ...strin
 	colour := terminal.Yellow
 	if row.Severity == onto.SeverityError {
 		colour = terminal.Red
+	}
+	if l.about != "" {
+		headline = l.about + ": " + headline
 	}
 	lines := []string{l.Out.Paint(colour, string(row.Severity)) + " " + l.Out.Paint(terminal.Bold, row.Code) + ": " + terminal.Escape(headline)}
 	for _, line := range more {

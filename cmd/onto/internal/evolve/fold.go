@@ -14,13 +14,13 @@ import (
 )
 
 // newFolds is which folds of a file the store does not have, or has in an earlier version.
-func newFolds(ctx context.Context, c *session.Session, folds []schemafile.Fold) ([]document.FoldVersion, error) {
+func newFolds(ctx context.Context, c *session.Session, loc place.Location, cfg place.Settings, folds []schemafile.Fold) ([]document.FoldVersion, error) {
 	list := []document.FoldVersion{}
 	if len(folds) == 0 {
 		return list, nil
 	}
 	var stored []store.FoldStatus
-	err := c.WithStore(ctx, place.Reading, func(s *store.Store) (err error) {
+	err := c.WithStoreAt(ctx, place.Reading, loc, cfg, func(s *store.Store) (err error) {
 		stored, err = s.Folds(ctx)
 		return err
 	})

@@ -32,6 +32,11 @@ registered then. A lake is made only in an empty place, and only where writers c
 rely on the storage, which is tried out first. --actor and --comment say on whose
 behalf and why; schema history shows them.
 
+With --vaults, the shards of tenants are made: of all that the file lists, or of those
+that --vault and --tenant name. Each shard gets its name and its buckets, in a commit.
+Shards that were made before are kept, and the types are registered on each. Nothing is
+made if one of the stores is down, or is something else than a shard of its tenant.
+
 Marks on fields can change at any time: index makes filters on a field fast,
 search lets --search find its words. Marking a field builds what it needs, and
 taking the mark away removes it.
@@ -75,19 +80,29 @@ the states are rebuilt then.
   onto init --schema schema.yaml
   onto init --schema schema.yaml --dry-run --db crm.db
   onto init --schema schema.yaml --actor operator:ana --comment 'the first types'
-  onto init --schema schema.yaml --storage-uri s3://my-bucket/crm`,
+  onto init --schema schema.yaml --storage-uri s3://my-bucket/crm
+  onto init --vaults vaults.yaml --vault chat --tenant acme --schema schema.yaml`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			actor, err := by.Actor(c, cmd)
 			if err != nil {
 				return err
 			}
-			return initialise(cmd.Context(), c, schema, dryRun, store.Options{Actor: actor, Comment: by.Comment})
+			sharded, err := c.Sharded()
+			if err != nil {
+				return err
+			}
+			opts := store.Options{Actor: actor, Comment: by.Comment}
+			if sharded {
+				return initialiseTenants(cmd.Context(), c, schema, dryRun, opts)
+			}
+			return initialise(cmd.Context(), c, schema, dryRun, opts)
 		},
 	}
 	by.Register(cmd)
 	cmd.Flags().StringVar(&schema, "schema", "", "schema `FILE`, YAML or JSON; - for stdin")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would be done")
+	c.RegisterVaults(cmd.Flags())
 	return cmd
 }
 
@@ -134,13 +149,21 @@ func initialise(ctx context.Context, c *session.Session, schema string, dryRun b
 	if err != nil {
 		return err
 	}
-	doc, err := planInit(ctx, c, file)
+	cfg, err := c.Configure()
+	if err != nil {
+		return err
+	}
+	loc, err := cfg.Location()
+	if err != nil {
+		return err
+	}
+	doc, err := planInit(ctx, c, loc, cfg, file)
 	if err != nil {
 		return err
 	}
 	doc.DryRun = dryRun
 	if !dryRun && doc.Changes() {
-		if err := applyInit(ctx, c, file, by); err != nil {
+		if err := applyInit(ctx, c, loc, cfg, file, by); err != nil {
 			return err
 		}
 	}
@@ -175,17 +198,9 @@ func readSchema(ctx context.Context, c *session.Session, name string) ([]onto.Ty
 
 // planInit finds out what is to be done, and changes nothing. If there is no store yet,
 // an empty one is used.
-func planInit(ctx context.Context, c *session.Session, file schemafile.File) (doc document.Init, err error) {
-	cfg, err := c.Configure()
-	if err != nil {
-		return doc, err
-	}
-	loc, err := cfg.Location()
-	if err != nil {
-		return doc, err
-	}
+func planInit(ctx context.Context, c *session.Session, loc place.Location, cfg place.Settings, file schemafile.File) (doc document.Init, err error) {
 	doc = document.Init{Location: loc.String(), Registered: []document.TypeName{}, Retuned: []document.TypeName{}, Unchanged: []document.TypeName{}, Folds: []document.FoldVersion{}}
-	b, _, err := c.OpenBackend(ctx, place.Reading)
+	b, err := c.OpenAt(ctx, place.Reading, loc, cfg)
 	if onto.CodeOf(err) == onto.Uninitialized {
 		if err := loc.CheckFolder(); err != nil {
 			return doc, err
@@ -201,7 +216,7 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 	if err != nil {
 		return doc, err
 	}
-	if doc.Folds, err = newFolds(ctx, c, file.Folds); err != nil {
+	if doc.Folds, err = newFolds(ctx, c, loc, cfg, file.Folds); err != nil {
 		return doc, err
 	}
 	for _, t := range file.Types {
@@ -224,8 +239,8 @@ func planInit(ctx context.Context, c *session.Session, file schemafile.File) (do
 }
 
 // applyInit does what is planned, on behalf and with the comment that the options have.
-func applyInit(ctx context.Context, c *session.Session, file schemafile.File, by store.Options) error {
-	b, cfg, err := c.OpenBackend(ctx, place.Creating)
+func applyInit(ctx context.Context, c *session.Session, loc place.Location, cfg place.Settings, file schemafile.File, by store.Options) error {
+	b, err := c.OpenAt(ctx, place.Creating, loc, cfg)
 	if err != nil {
 		return err
 	}
@@ -246,14 +261,32 @@ func printInit(c *session.Session, doc document.Init) error {
 	if c.JSON {
 		return c.Document(doc)
 	}
-	made, registered, retuned, kept := "made %s", "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
-	if doc.DryRun {
-		made, registered, retuned, kept = "would make %s", "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
-	}
 	if doc.Created {
+		made := "made %s"
+		if doc.DryRun {
+			made = "would make %s"
+		}
 		if err := c.Out.Line(made, terminal.Escape(doc.Location)); err != nil {
 			return err
 		}
+	}
+	if err := printChanges(c, doc); err != nil {
+		return err
+	}
+	switch {
+	case doc.Location == place.MemoryPath:
+		c.Say("a store in memory is gone when the command ends")
+	case !doc.Changes():
+		c.Say("%s: nothing to do", doc.Location)
+	}
+	return nil
+}
+
+// printChanges prints what is done in a store.
+func printChanges(c *session.Session, doc document.Init) error {
+	registered, retuned, kept := "registered %s %s", "changed the indexes of %s %s", "keeps fold %s version %d"
+	if doc.DryRun {
+		registered, retuned, kept = "would register %s %s", "would change the indexes of %s %s", "would keep fold %s version %d"
 	}
 	for _, t := range doc.Registered {
 		if err := c.Out.Line(registered, t.Kind, t.Type); err != nil {
@@ -269,12 +302,6 @@ func printInit(c *session.Session, doc document.Init) error {
 		if err := c.Out.Line(retuned, t.Kind, t.Type); err != nil {
 			return err
 		}
-	}
-	switch {
-	case doc.Location == place.MemoryPath:
-		c.Say("a store in memory is gone when the command ends")
-	case !doc.Changes():
-		c.Say("%s: nothing to do", doc.Location)
 	}
 	return nil
 }

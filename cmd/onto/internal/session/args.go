@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/ontologia/onto"
-	"github.com/ontologia/onto/internal/place"
 	"github.com/ontologia/onto/internal/suggest"
 	"github.com/ontologia/onto/internal/terminal"
 	"github.com/ontologia/onto/store"
@@ -185,10 +184,9 @@ func CompleteFact(c *Session) cobra.CompletionFunc {
 // completed is the words that a store gives.
 func completed(c *Session, cmd *cobra.Command, words func(*store.Store) []string) ([]string, cobra.ShellCompDirective) {
 	var names []string
-	err := c.WithStore(cmd.Context(), place.Reading, func(s *store.Store) error {
-		names = words(s)
-		return nil
-	})
+	err := c.withSomeStore(cmd.Context(), func(s *store.Store) { names = append(names, words(s)...) })
+	slices.Sort(names)
+	names = slices.Compact(names)
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveError
 	}

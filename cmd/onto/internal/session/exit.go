@@ -95,7 +95,7 @@ func (c *Session) Warn(err error) {
 
 // warn reports what does not change what the verb did or answered.
 func (c *Session) warn(asJSON bool, code onto.Code, text string, hint onto.Hint) {
-	hint = c.Place().NameIn(hint)
+	hint = c.NameIn(hint)
 	if asJSON {
 		report := document.Report{Code: code, Message: text, Hint: hint.String(), Command: document.Command(hint)}
 		c.sayJSON(document.Problem{Warning: &report})
@@ -113,7 +113,7 @@ func (c *Session) sayHint(hint onto.Hint) {
 
 // SayNext prints a next step, with its command for this store.
 func (c *Session) SayNext(text string, command ...string) {
-	c.Say("%s", c.Place().NameIn(onto.NewHint(text, command...)))
+	c.Say("%s", c.NameIn(onto.NewHint(text, command...)))
 }
 
 // sayJSON prints an error or a warning to stderr, on one line.
@@ -124,5 +124,5 @@ func (c *Session) sayJSON(p document.Problem) {
 
 // hint is what to do about an error; its command is for this store.
 func (c *Session) hint(err error) onto.Hint {
-	return c.Place().NameIn(onto.HintOf(err))
+	return c.NameIn(onto.HintOf(err))
 }

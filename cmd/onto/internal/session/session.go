@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ontologia/onto"
@@ -27,6 +28,7 @@ type Session struct {
 
 	Runtime  string            // names this run in commits, heads and manifests
 	OpenLake place.OpenLake    // nil if no verb of this run opens a lake
+	opening  sync.Mutex        // guards opened
 	opened   []backend.Backend // by this run, closed or not
 	Writes   atomic.Bool       // something may have been stored
 
@@ -105,7 +107,9 @@ func (c *Session) OpenAt(ctx context.Context, how place.Access, loc place.Locati
 	}
 	b, err := loc.Open(ctx, how, cfg, place.Opener{Runtime: c.Runtime, Lake: c.OpenLake})
 	if err == nil {
+		c.opening.Lock()
 		c.opened = append(c.opened, b)
+		c.opening.Unlock()
 	}
 	return b, err
 }
@@ -116,6 +120,15 @@ func (c *Session) About(loc place.Location) { c.here = &loc }
 // WithStore opens the store, runs f and closes the store.
 func (c *Session) WithStore(ctx context.Context, how place.Access, f func(*store.Store) error) error {
 	b, cfg, err := c.OpenBackend(ctx, how)
+	if err != nil {
+		return err
+	}
+	return c.withBackend(ctx, how, b, cfg, f)
+}
+
+// WithStoreAt is WithStore for the store at a place.
+func (c *Session) WithStoreAt(ctx context.Context, how place.Access, loc place.Location, cfg place.Settings, f func(*store.Store) error) error {
+	b, err := c.OpenAt(ctx, how, loc, cfg)
 	if err != nil {
 		return err
 	}

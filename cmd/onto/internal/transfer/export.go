@@ -48,12 +48,16 @@ The file appears when it is complete. One that exists is left alone, unless
 
 With --history-since, all versions that were made after a commit are written, type
 by type and in order of their commits, deletes included; 0 is the whole history.
-The message on stderr tells the commit to go on after.`,
+The message on stderr tells the commit to go on after.
+
+With --vaults, the shards of a tenant are written one after the other, by their buckets. Each
+shows one moment, as of --as-of if that is given, which then is a time.`,
 		Example: `  onto export --output all.jsonl
   onto export --output customers.csv.gz --type Customer --as-of 2026-02-10
   onto export --output changes.jsonl --history-since 120
   onto export --output customers.parquet --type Customer
-  onto export --output - --type Product --with-metadata | jq .`,
+  onto export --output - --type Product --with-metadata | jq .
+  onto export --output acme.jsonl --vaults vaults.yaml --tenant acme`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return export(c, cmd, &f) },
 	}
@@ -66,6 +70,7 @@ The message on stderr tells the commit to go on after.`,
 	flags.BoolVar(&f.asStored, "as-stored", false, session.AsStoredUsage)
 	flags.StringVar(&f.format, "format", "", "the `FORMAT`: jsonl, csv or parquet (default by the file's name)")
 	flags.BoolVar(&f.force, "force", false, "replace the file if it exists")
+	c.RegisterVaults(flags)
 	_ = cmd.RegisterFlagCompletionFunc("type", session.CompleteType(c)) // the flag exists
 	return cmd
 }
@@ -79,25 +84,40 @@ func export(c *session.Session, cmd *cobra.Command, f *exportFlags) error {
 		return onto.Errorf(onto.Invalid, "--json and --output - both want stdout").WithHint("name a file, or leave out --json")
 	}
 	ctx := cmd.Context()
+	sharded, err := c.Sharded()
+	if err != nil {
+		return err
+	}
+	if sharded {
+		return exportTenant(ctx, c, f, opts)
+	}
 	return c.WithStore(ctx, place.Reading, func(s *store.Store) error {
-		moment, err := s.View(opts.At).Commit(ctx)
-		if err != nil {
-			return err
-		}
-		opts.At = onto.AtCommit(moment.ID)
-		m := c.Meter("writing "+f.output, nil)
-		opts.Progress = m.Report()
-		n, err := exportTo(ctx, c, s, f, opts)
-		m.Done()
+		p := part{store: s, types: opts.Types}
+		n, err := exportParts(ctx, c, []*part{&p}, f, opts)
 		if err != nil {
 			return err
 		}
 		if c.JSON {
-			return c.Document(document.Export{Output: f.output, Records: n, CommitID: moment.ID})
+			return c.Document(document.Export{Output: f.output, Records: n, CommitID: p.moment})
 		}
-		c.Say("exported %s as of commit %d", terminal.Count(n, "record", "records"), moment.ID)
+		c.Say("exported %s as of commit %d", terminal.Count(n, "record", "records"), p.moment)
 		return nil
 	})
+}
+
+// exportParts writes the records of stores, with progress.
+func exportParts(ctx context.Context, c *session.Session, parts []*part, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+	for _, p := range parts {
+		moment, err := p.store.View(opts.At).Commit(ctx)
+		if err != nil {
+			return 0, p.explain(err)
+		}
+		p.moment = moment.ID
+	}
+	m := c.Meter("writing "+f.output, nil)
+	defer m.Done()
+	opts.Progress = m.Report()
+	return exportTo(ctx, c, parts, f, opts)
 }
 
 // options reads the flags.
@@ -125,12 +145,12 @@ const exportBuffer = 64 << 10
 
 // exportTo writes the records to stdout or to a file, which is there only if
 // all went well.
-func exportTo(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, opts *records.ExportOptions) (int64, error) {
+func exportTo(ctx context.Context, c *session.Session, parts []*part, f *exportFlags, opts *records.ExportOptions) (int64, error) {
 	if f.inParquet() {
-		return exportParquet(ctx, c, s, f, opts)
+		return exportParquet(ctx, c, parts, f, opts)
 	}
 	if f.output == "-" {
-		n, err := records.Export(ctx, s, shown{c.Out}, opts)
+		n, err := writeRecords(ctx, parts, shown{c.Out}, opts)
 		if err == nil {
 			err = c.Out.Flush()
 		}
@@ -141,7 +161,7 @@ func exportTo(ctx context.Context, c *session.Session, s *store.Store, f *export
 		return 0, err
 	}
 	defer file.Discard()
-	n, err := exportPacked(ctx, s, f.output, file, opts)
+	n, err := exportPacked(ctx, parts, f.output, file, opts)
 	if err == nil {
 		err = file.Keep()
 	}
@@ -150,10 +170,10 @@ func exportTo(ctx context.Context, c *session.Session, s *store.Store, f *export
 
 // exportPacked writes the records through a buffer, and packed if the name
 // says so.
-func exportPacked(ctx context.Context, s *store.Store, name string, w io.Writer, opts *records.ExportOptions) (int64, error) {
+func exportPacked(ctx context.Context, parts []*part, name string, w io.Writer, opts *records.ExportOptions) (int64, error) {
 	packed := records.Pack(name, w)
 	buffer := bufio.NewWriterSize(packed, exportBuffer)
-	n, err := records.Export(ctx, s, buffer, opts)
+	n, err := writeRecords(ctx, parts, buffer, opts)
 	if err == nil {
 		err = buffer.Flush()
 	}

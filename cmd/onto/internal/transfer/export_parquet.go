@@ -46,7 +46,7 @@ func exportFormat(wanted, file string) (records.Format, error) {
 
 // exportParquet writes one type as Parquet, with the system columns that the files of a
 // lake have and a column for each field.
-func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *exportFlags, o *records.ExportOptions) (int64, error) {
+func exportParquet(ctx context.Context, c *session.Session, parts []*part, f *exportFlags, o *records.ExportOptions) (int64, error) {
 	switch len(o.Types) {
 	case 0:
 		return 0, onto.Errorf(onto.Invalid, "Parquet holds one type; none was named").WithHint("name one, as --type T")
@@ -58,7 +58,7 @@ func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *e
 		if c.Out.Terminal {
 			return 0, onto.Errorf(onto.Invalid, "Parquet is nothing for a terminal").WithHint("name a file, or send stdout to another program")
 		}
-		n, err := writeParquet(ctx, s, c.Out, o)
+		n, err := writeParquet(ctx, parts, c.Out, o)
 		if err == nil {
 			err = c.Out.Flush()
 		}
@@ -70,7 +70,7 @@ func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *e
 	}
 	defer file.Discard()
 	buffer := bufio.NewWriterSize(file, exportBuffer)
-	n, err := writeParquet(ctx, s, buffer, o)
+	n, err := writeParquet(ctx, parts, buffer, o)
 	if err == nil {
 		err = buffer.Flush()
 	}
@@ -80,33 +80,37 @@ func exportParquet(ctx context.Context, c *session.Session, s *store.Store, f *e
 	return n, err
 }
 
-func writeParquet(ctx context.Context, s *store.Store, w io.Writer, o *records.ExportOptions) (int64, error) {
-	view := s.View(o.At)
-	if o.AsStored {
-		view = view.AsStored()
-	}
-	schema, err := view.Type(o.Types[0])
-	if err != nil {
-		return 0, err
-	}
-	schema.Fields = slices.DeleteFunc(slices.Clone(schema.Fields), func(f onto.Field) bool { return f.Compute != nil })
-	out, err := parquet.NewWriter(w, parquet.NewTable(&schema))
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	for v, err := range parquetRows(ctx, view.FindKind(schema.Kind, schema.Name), o) {
-		if err == nil {
-			v.Type = schema.Name // a former name shows in histories
-			v.Fields = computed.Strip(v.Fields)
-			err = out.Write(&v)
+func writeParquet(ctx context.Context, parts []*part, w io.Writer, o *records.ExportOptions) (n int64, err error) {
+	var out *parquet.Writer
+	for _, p := range parts {
+		view := p.store.At(p.moment)
+		if o.AsStored {
+			view = view.AsStored()
 		}
+		schema, err := view.Type(o.Types[0])
 		if err != nil {
-			return n, err
+			return n, p.explain(err)
 		}
-		if n++; o.Progress != nil && n%1000 == 0 {
-			o.Progress(n, 0)
+		if out == nil {
+			schema.Fields = slices.DeleteFunc(slices.Clone(schema.Fields), func(f onto.Field) bool { return f.Compute != nil })
+			if out, err = parquet.NewWriter(w, parquet.NewTable(&schema)); err != nil {
+				return 0, err
+			}
 		}
+		for v, err := range parquetRows(ctx, view.FindKind(schema.Kind, schema.Name), o) {
+			if err == nil {
+				v.Type = schema.Name // a former name shows in histories
+				v.Fields = computed.Strip(v.Fields)
+				err = out.Write(&v)
+			}
+			if err != nil {
+				return n, p.explain(err)
+			}
+			if n++; o.Progress != nil && n%1000 == 0 {
+				o.Progress(n, 0)
+			}
+		}
+		p.records = n
 	}
 	_, err = out.Close()
 	return n, err

@@ -41,7 +41,11 @@ func TestParquetHoldsVersions(t *testing.T) {
 	} {
 		o.Types = []string{"sample"}
 		var out bytes.Buffer
-		n, err := writeParquet(ctx, s, &out, o)
+		moment, err := s.View(o.At).Commit(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, err := writeParquet(ctx, []*part{{store: s, moment: moment.ID}}, &out, o)
 		if err != nil {
 			t.Fatal(err)
 		}
