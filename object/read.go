@@ -295,6 +295,9 @@ func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S,
 		return
 	}
 	portion := firstPortion
+	if q.limit > 0 {
+		portion = min(q.limit, largestPortion)
+	}
 	var list []found[T]
 	flush := func() bool {
 		objects, err := r.complete(ctx, list, withMetadata)
