@@ -137,7 +137,7 @@ func (a act) do(ctx context.Context, tenant program) (o outcome) {
 		got, err = tenant.SelectByID(ctx, a.id, chat)
 		o.values[0] = got.Sent
 	case "list":
-		o.values, err = listed(tenant.SelectAll(ctx, chat))
+		o.values, err = valuesOf(tenant.SelectAll(ctx, chat))
 	case "insert":
 		err = tenant.Insert(ctx, m)
 	case "upsert":
@@ -157,7 +157,7 @@ func (a act) do(ctx context.Context, tenant program) (o outcome) {
 			set := object.In(tx, tenant.set)
 			list, err := set.Select(ctx, nil)
 			if err == nil {
-				o.values, err = listed(list, nil)
+				o.values, err = valuesOf(list, nil)
 			}
 			if err != nil {
 				return err
@@ -177,8 +177,8 @@ func (a act) do(ctx context.Context, tenant program) (o outcome) {
 	return o
 }
 
-// listed is what the messages a and b have.
-func listed(list []Message, err error) ([2]int64, error) {
+// valuesOf is what the messages a and b have.
+func valuesOf(list []Message, err error) ([2]int64, error) {
 	values := [2]int64{-1, -1}
 	for _, m := range list {
 		values[map[MessageID]int{"a": 0, "b": 1}[m.ID]] = m.Sent

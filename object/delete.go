@@ -79,7 +79,8 @@ func (q *question[T]) delete(ctx context.Context, s *shard, d onto.Draft) (onto.
 	if err != nil {
 		return onto.Result{}, err
 	}
-	defer lease.Release(context.WithoutCancel(ctx))
+	kept := hold(ctx, lease, LockInfo{}) // reading may take longer than the lease lasts
+	defer kept.Unlock(context.WithoutCancel(ctx))
 	current := lease.Current()
 	d.Lease = &current
 	return q.deleteOnce(ctx, s, d)

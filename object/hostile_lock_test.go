@@ -14,6 +14,7 @@ import (
 
 	"github.com/ontologia/onto"
 	"github.com/ontologia/onto/object"
+	"github.com/ontologia/onto/store"
 )
 
 // program is a program that works with the messages of a tenant.
@@ -221,4 +222,53 @@ func TestLockOutlivesItsContext(t *testing.T) {
 	if err := lock.Unlock(t.Context()); err != nil {
 		t.Error(err)
 	}
+}
+
+// A lock whose program has died is another's once it has expired, and its holder cannot use it any
+// more.
+func TestExpiredLock(t *testing.T) {
+	for _, l := range []layout{{"memory", 1}, {"sqlite", 1}, {"lake", 1}} {
+		t.Run(l.String(), func(t *testing.T) {
+			v := open(t, object.Config{"chat": {"acme": l.uris(t.TempDir(), "acme")}})
+			if err := v.Init(t.Context(), "chat", "acme"); err != nil {
+				t.Fatal(err)
+			}
+			acme, ctx := messagesOf(v).Tenant("acme"), t.Context()
+			key := object.KeyOf[MessageID, ChatID]("m", "c")
+			lock, err := acme.Lock(ctx, key, "short")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := lock.Current()
+			if err := lock.Unlock(ctx); err != nil {
+				t.Fatal(err)
+			}
+			// The same lease, as of a program that does not renew it.
+			dead, err := shardsOf(t, v)[0].Store.Lease(ctx, held.Name, &store.LeaseOptions{TTL: 400 * time.Millisecond, Note: held.Note})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := acme.Lock(ctx, key, ""); err == nil && !dead.Current().Expired(time.Now()) {
+				t.Error("two hold the lock")
+			} else if err != nil {
+				wantError(t, "a lock", err, onto.LockContention, "short")
+				time.Sleep(450 * time.Millisecond)
+				if lock, err = acme.Lock(ctx, key, "second"); err != nil {
+					t.Fatalf("after it has expired: %v", err)
+				}
+				wantCode(t, dead.Renew(ctx), onto.LeaseExpired)
+				late := object.With(ctx, onto.Draft{Lease: leaseNow(dead)})
+				wantCode(t, acme.Insert(late, Message{ID: "m", Chat: "c"}), onto.LeaseExpired)
+				if err := lock.Unlock(ctx); err != nil {
+					t.Error(err)
+				}
+				noLeases(t, acme)
+			}
+		})
+	}
+}
+
+func leaseNow(l *store.Lease) *onto.Lease {
+	lease := l.Current()
+	return &lease
 }

@@ -142,7 +142,15 @@ func (s *shard) checkEmpty(ctx context.Context) error {
 	if err != nil {
 		return s.explain(err)
 	}
-	if s.placement.Name == "" && (head.ID > 0 || len(s.store.Types()) > 0) {
+	if s.placement.Name != "" {
+		return nil
+	}
+	return s.checkUnused(head)
+}
+
+// checkUnused refuses a store without a placement that holds something else.
+func (s *shard) checkUnused(head onto.Commit) error {
+	if head.ID > 0 || len(s.store.Types()) > 0 {
 		return s.tenant.wrong("%s is a store of its own: it holds %d commits and %d types", s, head.ID, len(s.store.Types())).
 			WithHint("name a place where nothing is stored yet")
 	}

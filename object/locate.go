@@ -69,7 +69,7 @@ func (l *layout) byKey(t *tenant, rule *onto.Compute, id onto.Identity) (*shard,
 	if !up {
 		return nil, t.isDown(l.down)
 	}
-	if _, err := list[0].store.Type(id.Type); err != nil { // nothing of it was stored there yet
+	if !list[0].has(id.Type) { // nothing of it was stored there yet
 		return nil, onto.Errorf(onto.NotFound, "%s: %s does not exist and never did", list[0], id)
 	}
 	return list[0], nil
@@ -82,7 +82,7 @@ func (l *layout) search(ctx context.Context, t *tenant, id onto.Identity) (*shar
 	}
 	var found *shard
 	for _, s := range l.shards {
-		if _, err := s.store.Type(id.Type); err != nil { // it has not met the type
+		if !s.has(id.Type) {
 			continue
 		}
 		for _, err := range s.store.History(ctx, id) {

@@ -38,8 +38,8 @@ func (p *MigrationPlan) Empty() bool {
 	return true
 }
 
-// err joins the errors of the shards that cannot be planned.
-func (p *MigrationPlan) err() error {
+// Err joins the errors of the shards that cannot be planned.
+func (p *MigrationPlan) Err() error {
 	var errs []error
 	for _, s := range p.Shards {
 		if s.Err != nil {
@@ -125,7 +125,7 @@ func (v *Vaults) MigrateWith(ctx context.Context, vault string, m *store.Migrati
 	}
 	p, err := v.PlanMigration(ctx, vault, m)
 	if err == nil {
-		err = p.err()
+		err = p.Err()
 	}
 	if err != nil {
 		return p, err

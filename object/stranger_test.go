@@ -301,7 +301,7 @@ func TestInitAfterFailure(t *testing.T) {
 		s.reopen()
 		made := 0
 		for _, p := range s.places[:3] {
-			if head(t, p) > 0 {
+			if headOf(t, p) > 0 {
 				made++
 			}
 		}
@@ -321,7 +321,7 @@ func TestInitAfterFailure(t *testing.T) {
 			t.Error(err)
 		}
 		for i, p := range s.places {
-			if n := head(t, p); n == 0 {
+			if n := headOf(t, p); n == 0 {
 				t.Errorf("shard %d has no placement", i)
 			}
 		}
@@ -331,8 +331,8 @@ func TestInitAfterFailure(t *testing.T) {
 	}
 }
 
-// head is the newest commit of a place.
-func head(t *testing.T, p *place) int64 {
+// headOf is the newest commit of a place.
+func headOf(t *testing.T, p *place) int64 {
 	t.Helper()
 	c, err := p.store.Open().Resolve(t.Context(), onto.Point{})
 	if err != nil {

@@ -82,7 +82,11 @@ func (s *shard) judge(ctx context.Context) (ShardState, error) {
 	}
 	err := s.check(true)
 	if err == nil && s.placement.Name == "" {
-		if err = s.checkEmpty(ctx); err == nil {
+		var head onto.Commit
+		if head, err = s.store.Head(ctx); err == nil {
+			err = s.checkUnused(head)
+		}
+		if err == nil {
 			return ShardNotMade, s.notPlaced()
 		}
 	}
@@ -90,6 +94,7 @@ func (s *shard) judge(ctx context.Context) (ShardState, error) {
 	case err == nil:
 		return ShardOpen, nil
 	case onto.CodeOf(err) == onto.Conflict:
+		s.placement = placement{} // its buckets are another tenant's
 		return ShardStranger, err
 	}
 	return ShardDown, err

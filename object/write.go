@@ -124,8 +124,11 @@ func (t Tenant[T, I, S]) SafeUpdate(ctx context.Context, from, to T) error {
 func (t *Tenant[T, I, S]) unchanged(ctx context.Context, at *source, row store.Row[T], read T) (bool, error) {
 	given, errGiven := members(read)
 	stored, errStored := members(row.Value)
+	if err := errors.Join(errGiven, errStored); err != nil {
+		return false, err
+	}
 	shown, err := t.complete(ctx, []found[T]{{from: at, value: row.Value, version: row.Version}, {from: at, value: read, version: row.Version}}, false)
-	if err := errors.Join(errGiven, errStored, err); err != nil {
+	if err != nil {
 		return false, err
 	}
 	computed, errComputed := members(shown[0].Object)

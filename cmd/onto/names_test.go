@@ -279,6 +279,7 @@ func TestEveryVerbSpeaksTheSameWords(t *testing.T) {
 	tellOfWork(s, dir)
 	tellOfCare(s, dir)
 	tellOfLakes(s, dir)
+	tellOfTenants(s, dir)
 	silent := []string{
 		"onto demo", "onto help", // for people
 		"onto doctor s3", // needs a bucket; its documents are tested by their types

@@ -46,7 +46,7 @@ func partialVerbs(dir string) map[string][][]string {
 const anywhere = `init, demo, info, doctor, doctor explain, put, link, delete, revert, fact assert, fact revoke, fact retract,
 get, query entities, query relations, query facts, query traverse, timeline, log, diff, blame, commits, commits examine,
 import, export, copy, backup, migrate, verify, schema history, schema drop, schema export, fold list, fold rebuild,
-fold verify, lock show, lock release`
+fold verify, lock show, lock release, shard status`
 
 // What a kind of storage cannot do is a wrong command line, and nothing is wrong with the
 // storage: exit status 2, a next step, and nothing is changed.

@@ -70,7 +70,7 @@ func (r *Rules) Key(fields []byte) (string, error) {
 	}
 	key := codec.Unquote(quoted)
 	if len(key) > onto.MaxKey {
-		return "", onto.Errorf(onto.Invalid, "%s: the key that %s make is %d bytes long, the limit is %d", r.typ, r.Made(), len(key), onto.MaxKey).
+		return "", onto.Errorf(onto.Invalid, "%s: the key made from %s is %d bytes long, the limit is %d", r.typ, r.Made(), len(key), onto.MaxKey).
 			WithHint("in a key, each %% and / takes three bytes")
 	}
 	return key, nil
@@ -88,10 +88,10 @@ func (r *Rules) Made() string {
 // the one that it has.
 func (r *Rules) OtherKey(key string, merge bool) error {
 	if merge {
-		return onto.Errorf(onto.Invalid, "a key cannot change: of %s follows the key %.400q", r.Made(), key).
+		return onto.Errorf(onto.Invalid, "a key cannot change: from %s follows the key %.400q", r.Made(), key).
 			WithHint("delete the one and ensure the other in one draft")
 	}
-	return onto.Errorf(onto.Invalid, "of %s follows another key, %.400q", r.Made(), key).
+	return onto.Errorf(onto.Invalid, "from %s follows another key, %.400q", r.Made(), key).
 		WithHint("leave out the key, or give the fields that belong to it")
 }
 

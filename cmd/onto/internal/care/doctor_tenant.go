@@ -54,7 +54,7 @@ func (d *doctor) examineTenant(ctx context.Context) error {
 		}
 		if y.Err != nil {
 			f := upkeep.Explain(audit.BucketsUnowned.Finding("%s", document.Message(y.Err)))
-			if err := errors.Join(found.turn("tenant "+t.Name, d.NameIn), found.add(f)); err != nil {
+			if err := errors.Join(found.turn(nil, d.NameIn), found.add(f)); err != nil {
 				return err
 			}
 		}
@@ -62,10 +62,10 @@ func (d *doctor) examineTenant(ctx context.Context) error {
 	})
 }
 
-// examineShard examines the store of a shard as far as it is one, and reports whether it has. A
+// examineShard examines the store of a shard, if there is one, and reports whether it has. A
 // store that cannot be examined is a finding, and no error.
 func (d *doctor) examineShard(ctx context.Context, t session.Tenant, i int, s *object.SurveyedShard, found *findings) (bool, error) {
-	if err := found.turn(s.String(), d.NameIn); err != nil {
+	if err := found.turn(&s.Shard, d.NameIn); err != nil {
 		return false, err
 	}
 	code, wrong := map[object.ShardState]audit.Fault{
@@ -77,7 +77,7 @@ func (d *doctor) examineShard(ctx context.Context, t session.Tenant, i int, s *o
 			return false, err
 		}
 	}
-	if s.State == object.ShardNotMade || s.State == object.ShardStranger {
+	if s.State == object.ShardNotMade {
 		return false, nil
 	}
 	cfg, err := d.Configure()
@@ -88,7 +88,7 @@ func (d *doctor) examineShard(ctx context.Context, t session.Tenant, i int, s *o
 	if err != nil {
 		return false, err
 	}
-	if err := found.turn(s.String(), loc.NameIn); err != nil {
+	if err := found.turn(&s.Shard, loc.NameIn); err != nil {
 		return false, err
 	}
 	switch _, err = d.examineAt(ctx, place.Reading, loc, cfg, found); {

@@ -9,6 +9,7 @@ import (
 	"github.com/ontologia/onto/cmd/onto/internal/session"
 	"github.com/ontologia/onto/internal/document"
 	"github.com/ontologia/onto/internal/terminal"
+	"github.com/ontologia/onto/object"
 	"github.com/ontologia/onto/upkeep"
 )
 
@@ -20,7 +21,8 @@ const allUsage = "each finding, not only the first few of its kind and type"
 type findings struct {
 	*session.Session
 	all    bool
-	shard  *string                   // that it is about; nil for the only store
+	about  string                    // names the shard for people; "" for the only store
+	shard  *string                   // names it for programs
 	name   func(onto.Hint) onto.Hint // completes commands
 	rows   *terminal.Array           // with --json
 	groups upkeep.Groups
@@ -56,11 +58,15 @@ func (l *findings) each(f onto.Finding) error {
 	return l.print(&row, row.Message)
 }
 
-// turn prints what was found so far, and goes on with findings about a shard, whose
-// commands are completed by name.
-func (l *findings) turn(shard string, name func(onto.Hint) onto.Hint) error {
+// turn prints what was found so far, and goes on with findings about a shard, or about none.
+// Commands are completed by name.
+func (l *findings) turn(s *object.Shard, name func(onto.Hint) onto.Hint) error {
 	err := l.rest()
-	l.shard, l.name, l.known = &shard, name, map[string]string{}
+	l.about, l.shard, l.name, l.known = "", nil, name, map[string]string{}
+	if s != nil {
+		called := cmp.Or(s.Name, s.URI)
+		l.about, l.shard = s.String(), &called
+	}
 	return err
 }
 
@@ -175,8 +181,8 @@ func (l *findings) print(row *document.Explained, headline string, more ...strin
 	if row.Severity == onto.SeverityError {
 		colour = terminal.Red
 	}
-	if row.Shard != nil {
-		headline = *row.Shard + ": " + headline
+	if l.about != "" {
+		headline = l.about + ": " + headline
 	}
 	lines := []string{l.Out.Paint(colour, string(row.Severity)) + " " + l.Out.Paint(terminal.Bold, row.Code) + ": " + terminal.Escape(headline)}
 	for _, line := range more {

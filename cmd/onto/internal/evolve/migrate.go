@@ -64,16 +64,20 @@ func (f *applyFlags) options(cmd *cobra.Command, c *session.Session, cfg place.S
 	}
 	progress, done := c.Progress(what)
 	opts := &store.ApplyOptions{Token: f.token, Force: f.force, NewerHead: f.newerHead, Draft: draft, Runtime: c.Runtime, Progress: progress}
-	wait := ""
-	if c.Place().IsLake() {
+	patient(opts, cfg, c.Place().IsLake())
+	return opts, done, nil
+}
+
+// patient fills in how long to wait for others, and they for this program.
+func patient(opts *store.ApplyOptions, cfg place.Settings, lake bool) {
+	wait := "lock_timeout_ms"
+	opts.LeaseTTL = cfg.Duration("lease_ttl_ms")
+	if lake {
 		opts.LeaseTTL, wait = cfg.Duration("s3_lease_ttl_ms"), "s3_lock_timeout_ms"
-	} else {
-		opts.LeaseTTL, wait = cfg.Duration("lease_ttl_ms"), "lock_timeout_ms"
 	}
 	if cfg.Given(wait) { // otherwise it is store.DefaultMigrationWait, which is longer than what other writes wait
 		opts.Wait = cfg.Duration(wait)
 	}
-	return opts, done, nil
 }
 
 // Migrate is the verb migrate: types, changed with what is stored of them.
@@ -112,11 +116,17 @@ were started with the old types go on if the change is compatible: new fields th
 are optional or have a default, required fields that become optional, wider types,
 and no upgrader. They read what they know, and what they write keeps the fields
 that they do not know. After any other change their typed reads and writes fail
-with schema_outdated and what has changed; reads by name go on with the new types.`,
+with schema_outdated and what has changed; reads by name go on with the new types.
+
+With --vaults, the types of every shard of a vault are changed, or of one tenant with
+--tenant: the plan has a part for each shard and one token for all, and shards are
+migrated one after the other. If one fails, the error names those that are left behind:
+plan and apply again to go on with them.`,
 		Example: `  onto migrate --schema schema.yaml
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --try
   onto migrate --schema schema.yaml --upgraders upgraders.yaml --apply --token TOKEN
-  onto migrate --schema schema.yaml --apply --token TOKEN --newer-head`,
+  onto migrate --schema schema.yaml --apply --token TOKEN --newer-head
+  onto migrate --schema schema.yaml --vaults vaults.yaml --vault chat`,
 		Args: session.ArgCount(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return migrate(c, cmd, &f) },
 	}
@@ -125,6 +135,7 @@ with schema_outdated and what has changed; reads by name go on with the new type
 	cmd.Flags().StringVar(&f.upgraders, "upgraders", "", "upgraders `FILE`")
 	cmd.Flags().BoolVar(&f.try, "try", false, "run the upgraders over everything, and change nothing")
 	cmd.Flags().BoolVar(&f.force, "force", false, "with --apply: without a token, whatever the plan is")
+	c.RegisterVaults(cmd.Flags())
 	return cmd
 }
 
@@ -146,6 +157,13 @@ func migrate(c *session.Session, cmd *cobra.Command, f *migrateFlags) error {
 	how := place.Reading
 	if f.apply {
 		how = place.Writing
+	}
+	sharded, err := c.Sharded()
+	if err != nil {
+		return err
+	}
+	if sharded {
+		return migrateVault(c, cmd, how, f, m)
 	}
 	b, cfg, err := c.OpenBackend(ctx, how)
 	if err != nil {
