@@ -129,6 +129,16 @@ func (h *handle) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Vers
 	}
 }
 
+func (h *handle) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	return func(yield func(onto.Group, error) bool) {
+		if err := h.place.before(ctx); err != nil {
+			yield(onto.Group{}, err)
+			return
+		}
+		h.Backend.Aggregate(ctx, a)(yield)
+	}
+}
+
 func (h *handle) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	if err := h.place.before(ctx); err != nil {
 		return nil, err
