@@ -138,6 +138,10 @@ func (r Reader[T, I, S]) PageWithMetadata(ctx context.Context, where Clause, sha
 // byID returns the only object with an id.
 func (r *Reader[T, I, S]) byID(ctx context.Context, id I, shardKeys []S, withMetadata bool) (WithMetadata[T], error) {
 	described := withMetadata || len(r.set.compute) > 0
+	if shardKeys = r.keys(id, shardKeys); len(shardKeys) == 1 && !described {
+		value, err := r.value(ctx, id, shardKeys[0])
+		return WithMetadata[T]{Object: value}, err
+	}
 	list, err := r.find(ctx, id, shardKeys, described)
 	if err != nil {
 		return WithMetadata[T]{}, err
@@ -145,7 +149,7 @@ func (r *Reader[T, I, S]) byID(ctx context.Context, id I, shardKeys []S, withMet
 	name := r.set.name()
 	switch {
 	case len(list) == 0:
-		return WithMetadata[T]{}, onto.Errorf(onto.NotFound, "tenant %s has no %s with the id %q", r.tenant, name, id)
+		return WithMetadata[T]{}, r.none(id)
 	case len(list) == 1 && !described:
 		return WithMetadata[T]{Object: list[0].value}, nil
 	case len(list) == 1:
@@ -162,10 +166,7 @@ func (r *Reader[T, I, S]) byID(ctx context.Context, id I, shardKeys []S, withMet
 // find returns the objects with an id: by their keys where the shard keys are known, and
 // otherwise by an index on each shard.
 func (r *Reader[T, I, S]) find(ctx context.Context, id I, shardKeys []S, pin bool) ([]found[T], error) {
-	if r.set.key.single() && len(shardKeys) == 0 {
-		shardKeys = []S{S(id)}
-	}
-	if len(shardKeys) == 0 {
+	if shardKeys = r.keys(id, shardKeys); len(shardKeys) == 0 {
 		return r.findByIndex(ctx, id)
 	}
 	var list []found[T]
@@ -184,13 +185,45 @@ func (r *Reader[T, I, S]) find(ctx context.Context, id I, shardKeys []S, pin boo
 	return list, nil
 }
 
-// get returns the object with a key, and whether it exists.
-func (r *Reader[T, I, S]) get(ctx context.Context, id I, shardKey S, pin bool) (got found[T], exists bool, err error) {
+// keys returns the shard keys that an id may have; none if all may be.
+func (r *Reader[T, I, S]) keys(id I, shardKeys []S) []S {
+	if r.set.key.single() && len(shardKeys) == 0 {
+		return []S{S(id)}
+	}
+	return shardKeys
+}
+
+// none is the error for an id that no object has.
+func (r *Reader[T, I, S]) none(id I) error {
+	return onto.Errorf(onto.NotFound, "tenant %s has no %s with the id %q", r.tenant, r.set.name(), id)
+}
+
+// locate returns the shard of a key and the key there.
+func (r *Reader[T, I, S]) locate(ctx context.Context, id I, shardKey S) (*shard, string, error) {
 	key, err := r.set.key.check(r.set.name(), string(id), string(shardKey))
 	if err != nil {
-		return got, false, err
+		return nil, "", err
 	}
 	s, err := r.set.shard(ctx, r.tenant, string(shardKey))
+	return s, key, err
+}
+
+// value returns what is stored with a key, or NotFound.
+func (r *Reader[T, I, S]) value(ctx context.Context, id I, shardKey S) (value T, err error) {
+	s, key, err := r.locate(ctx, id, shardKey)
+	if err != nil {
+		return value, err
+	}
+	value, err = store.Get[T](ctx, r.at(s), key)
+	if onto.CodeOf(err) == onto.NotFound {
+		err = r.none(id)
+	}
+	return value, s.explain(err)
+}
+
+// get returns the object with a key, and whether it exists.
+func (r *Reader[T, I, S]) get(ctx context.Context, id I, shardKey S, pin bool) (got found[T], exists bool, err error) {
+	s, key, err := r.locate(ctx, id, shardKey)
 	if err != nil {
 		return got, false, err
 	}

@@ -28,16 +28,21 @@ type source struct {
 
 // view is the moment of a shard that a read is about. It is pinned if it matters which one it is.
 func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error) {
-	from := &source{shard: s, view: s.store.Now(), empty: r.kind.lacking(s)}
-	if r.moment != nil {
-		from.view = s.store.AsOf(*r.moment)
-	}
+	from := &source{shard: s, view: r.at(s), empty: r.kind.lacking(s)}
 	if !pin {
 		return from, nil
 	}
 	c, err := from.view.Commit(ctx)
 	from.view, from.commit = s.store.At(c.ID), c
 	return from, s.explain(err)
+}
+
+// at views a shard now, or at the time that the read is about.
+func (r *base[T]) at(s *shard) store.View {
+	if r.moment != nil {
+		return s.store.AsOf(*r.moment)
+	}
+	return s.store.Now()
 }
 
 // sources are the shards that a read asks, at the moments of the cursor if there is one. Otherwise

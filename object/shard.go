@@ -141,6 +141,9 @@ func (s *shard) knows(k *kind) bool {
 
 // explain names the shard in an error that is about its storage, or about its types.
 func (s *shard) explain(err error) error {
+	if err == nil {
+		return nil
+	}
 	var e *onto.Error
 	if !errors.As(err, &e) {
 		return err

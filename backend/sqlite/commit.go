@@ -84,7 +84,7 @@ func (b *Backend) Commits(ctx context.Context, q *backend.CommitQuery) iter.Seq2
 		if q.Limit > 0 {
 			limit = q.Limit
 		}
-		sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ?`, layout.CommitList, where, order)
+		sql := fmt.Sprintf(`SELECT %s FROM commits c WHERE %s ORDER BY c.id %s LIMIT ? + 0`, layout.CommitList, where, order)
 		return r.Each(sql, append(args, limit), func(rows *driver.Rows) error {
 			kept := layout.ReadCommit(rows)
 			c, err := kept.HandOut(nil)

@@ -57,7 +57,7 @@ func (r *reading) hasIdentities(t *layout.Table, typ string, enough int64) (bool
 	if known, ok := r.counted.Load(name); ok && known.(int64) >= enough {
 		return true, nil
 	}
-	n, err := r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = +? LIMIT ?)`, t.Current, t.Columns[0]), typ, enough)
+	n, err := r.QueryInt(fmt.Sprintf(`SELECT count(*) FROM (SELECT 1 FROM %s WHERE %s = +? LIMIT ? + 0)`, t.Current, t.Columns[0]), typ, enough)
 	r.counted.Store(name, n)
 	return n >= enough, err
 }

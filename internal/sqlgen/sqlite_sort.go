@@ -64,12 +64,26 @@ func (SQLite) Beyond(columns []Part, values []any) Part {
 	return SQL("(?) > (?)", Join(", ", columns...), Join(", ", bound...))
 }
 
+// mostWritten is the largest limit that is written into a statement.
+const mostWritten = 1001
+
 // Page implements [Dialect]. There is no OFFSET without a LIMIT.
+//
+// SQLite compiles a statement with a bound limit again each time it is run, since the plan
+// depends on the limit. So limits are written out, unless they are so large that compiling does
+// not matter; there would be too many statements.
 func (SQLite) Page(statement Part, skip, take int) Part {
-	if take == 0 {
-		take = -1
+	limit := SQL("?", int64(take))
+	switch {
+	case take == 0:
+		limit = SQL("-1")
+	case take <= mostWritten:
+		limit = Part{SQL: strconv.Itoa(take)}
 	}
-	return SQL("? LIMIT ? OFFSET ?", statement, int64(take), int64(skip))
+	if skip == 0 {
+		return SQL("? LIMIT ?", statement, limit)
+	}
+	return SQL("? LIMIT ? OFFSET ?", statement, limit, int64(skip))
 }
 
 // Group implements [Dialect]. The JSON of a value distinguishes true from 1.

@@ -71,7 +71,7 @@ func historyTable(s *shape, kind onto.Kind, retyped map[string]string) *table {
 		}
 		order[0] = "CASE " + keys[0] + renamed.String() + " ELSE " + keys[0] + " END"
 	}
-	t.scan = fmt.Sprintf(`SELECT h.id, h.commit_id, %s, %s FROM main.%s h WHERE h.id >= ?1 AND (h.id > ?1 OR NOT ?2) ORDER BY h.id LIMIT ?3`, keys[0], number, t.name)
+	t.scan = fmt.Sprintf(`SELECT h.id, h.commit_id, %s, %s FROM main.%s h WHERE h.id >= ?1 AND (h.id > ?1 OR NOT ?2) ORDER BY h.id LIMIT ?3 + 0`, keys[0], number, t.name)
 	t.ofCommit = fmt.Sprintf(`SELECT %s FROM (SELECT h.id AS place FROM plan.runs r CROSS JOIN main.%s h ON h.id BETWEEN r.first AND r.last
 		WHERE r.commit_id = ? AND r.kind = %d ORDER BY %s, h.id LIMIT -1) o CROSS JOIN main.%s h ON h.id = o.place`, fields, t.name, kindAt(kind), strings.Join(order, ", "), t.name)
 	t.before = fmt.Sprintf(`SELECT %s FROM main.%s h WHERE %s AND h.commit_id < ?%d ORDER BY h.commit_id DESC, h.id LIMIT 1`,

@@ -214,7 +214,7 @@ func (c *claiming) makeDue(from, at string) (more bool, err error) {
 		queue, rank, seq int64
 		id               string
 	}
-	find := `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + from + ` LIMIT ?3`
+	find := `SELECT q.id, -e.priority, e.onto_seq, e.id FROM ` + from + ` LIMIT ?3 + 0`
 	list, err := driver.List(context.Background(), c.w, find, []any{c.Handler, at, maxStep}, func(r *driver.Rows) (late, error) {
 		return late{r.Int(0), r.Int(1), r.Int(2), r.Text(3)}, nil
 	})
@@ -305,7 +305,7 @@ const readySQL = `SELECT ` + eventList + `, c.attempts, c.deliveries, c.lease_un
 	max(c.lease_until, c.available_at), r.rank, r.seq, r.event_id, c.lease_until
 	FROM onto_event_ready r LEFT JOIN events e ` + byEvent + ` ON e.id = r.event_id
 	LEFT JOIN event_claims c ` + byClaim + ` ON c.event_id = r.event_id AND c.handler_id = ?
-	WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ?`
+	WHERE r.queue = ? ORDER BY r.rank, r.seq LIMIT ? + 0`
 
 // ready lists what is ready in a queue. Claims that are not due any more, since the clock
 // went back, are taken out first.

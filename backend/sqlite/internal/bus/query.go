@@ -193,7 +193,7 @@ func DeadLetters(m *layout.Moment, q *backend.DeadLetterQuery, push func(onto.De
 	}
 	sql += ` ORDER BY id`
 	if q.Limit > 0 {
-		sql += ` LIMIT ?`
+		sql += ` LIMIT ? + 0`
 		args = append(args, q.Limit)
 	}
 	return m.Each(sql, args, func(r *driver.Rows) error { return push(deadLetterAt(r)) })

@@ -62,7 +62,7 @@ func (t *Tx) due(delayed bool) error {
 func (t *Tx) expire() (lost int, delayed, more bool, err error) {
 	const held = `SELECT work_item_id FROM work_items INDEXED BY onto_work_leases WHERE status = 'in_progress' AND lease_until `
 	const ended = `SELECT * FROM (SELECT '' FROM work_items INDEXED BY onto_work_delayed WHERE status = 'pending' AND not_before IS NOT NULL AND attempt > 0
-		AND updated_at > ?2 LIMIT 1) UNION ALL ` + held + `<= ?1 UNION ALL ` + held + `> ?2 LIMIT ?3`
+		AND updated_at > ?2 LIMIT 1) UNION ALL ` + held + `<= ?1 UNION ALL ` + held + `> ?2 LIMIT ?3 + 0`
 	list, err := driver.List(context.Background(), t.w, ended, []any{t.at, t.ahead, maxStep}, func(r *driver.Rows) (string, error) { return r.Text(0), nil })
 	if err != nil {
 		return 0, false, false, err
@@ -311,7 +311,7 @@ func (k *taking) ready(s *source, limit int) error {
 		args = append(args, s.last...)
 	}
 	var err error
-	s.items, err = driver.List(context.Background(), k.w, sql+` ORDER BY priority, created_at, work_item_id LIMIT ?`, append(args, limit), func(r *driver.Rows) (onto.WorkItem, error) {
+	s.items, err = driver.List(context.Background(), k.w, sql+` ORDER BY priority, created_at, work_item_id LIMIT ? + 0`, append(args, limit), func(r *driver.Rows) (onto.WorkItem, error) {
 		s.last = []any{r.Vals[10], r.Vals[15], r.Vals[0]}
 		return itemAt(r), nil
 	})
