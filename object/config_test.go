@@ -1,6 +1,8 @@
 package object_test
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -8,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ontologia/onto"
+	"github.com/ontologia/onto/backend"
 	"github.com/ontologia/onto/backend/lake"
 	"github.com/ontologia/onto/backend/memory"
 	"github.com/ontologia/onto/backend/sqlite"
@@ -184,4 +187,35 @@ func TestUnknownNames(t *testing.T) {
 	}
 	_, err := v.Tenants("chta")
 	wantCode(t, err, onto.NotFound)
+}
+
+// What may be secret in a URI is in no error, and not in what operators see of a shard.
+func TestSecretsOfURIs(t *testing.T) {
+	server := backend.Opener{
+		Schemes: []string{"fake"}, Forms: []string{"fake://host/db"},
+		Open: func(context.Context, string, bool) (backend.Backend, error) {
+			return nil, onto.Errorf(onto.Unavailable, "the server does not answer")
+		},
+		Identity: func(uri string) (string, error) { return uri, nil },
+	}
+	const uri = "fake://ana:hunter2@host:99/db?token=hunter2#hunter2"
+	for name, shown := range map[string]string{uri: "fake://host:99/db", "fake://hunter2:%zz@host/hunter2": "fake://…"} {
+		v, err := object.Open(t.Context(), object.Config{"chat": {"acme": {name}}}, server)
+		must(t, err)
+		_, err = messagesOf(v).Tenant("acme").SelectAll(t.Context())
+		shards, failed := v.Shards(t.Context(), "chat", "acme")
+		must(t, failed)
+		_, planned := v.PlanMigration(t.Context(), "chat", nil)
+		initialized := v.Init(t.Context(), "chat", "acme")
+		_, twice := object.Open(t.Context(), object.Config{"chat": {"acme": {name, name}}}, server)
+		for what, text := range map[string]string{
+			"a read": fmt.Sprint(err, onto.HintOf(err)), "Init": fmt.Sprint(initialized), "Shards": fmt.Sprint(shards), "a plan": fmt.Sprint(planned), "Open": fmt.Sprint(twice),
+		} {
+			if strings.Contains(text, "hunter2") || what != "a plan" && !strings.Contains(text, shown) {
+				t.Errorf("%s says %q", what, text)
+			}
+		}
+		wantCode(t, err, onto.Unavailable)
+		must(t, v.Close())
+	}
 }

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -44,22 +45,18 @@ func (r *Reader[T, I, S]) complete(ctx context.Context, list []found[T], withMet
 		}
 		return objects, nil
 	}
-	byShard := map[*source][]int{}
+	var sources []*source
+	var parts [][]int // of the list, by source
 	for i := range list {
-		byShard[list[i].from] = append(byShard[list[i].from], i)
+		n := slices.Index(sources, list[i].from)
+		if n < 0 {
+			n, sources, parts = len(sources), append(sources, list[i].from), append(parts, nil)
+		}
+		parts[n] = append(parts[n], i)
 	}
-	for from, at := range byShard {
-		versions := make([]onto.Version, len(at))
-		for j, i := range at {
-			versions[j] = list[i].version
-		}
-		known, err := from.view.Provenance(ctx, versions)
-		if err != nil {
-			return nil, from.shard.explain(err)
-		}
-		for j, i := range at {
-			objects[i] = WithMetadata[T]{list[i].value, metadataOf(from.shard, &known[j])}
-		}
+	err := eachSideBySide(len(sources), func(n int) error { return describe(ctx, sources[n], list, parts[n], objects) })
+	if err != nil {
+		return nil, err
 	}
 	for i := range objects {
 		for _, compute := range r.set.compute {
@@ -69,6 +66,22 @@ func (r *Reader[T, I, S]) complete(ctx context.Context, list []found[T], withMet
 		}
 	}
 	return objects, nil
+}
+
+// describe adds metadata to those objects of a list that are of one source.
+func describe[T any](ctx context.Context, from *source, list []found[T], part []int, objects []WithMetadata[T]) error {
+	versions := make([]onto.Version, len(part))
+	for n, i := range part {
+		versions[n] = list[i].version
+	}
+	known, err := from.view.Provenance(ctx, versions)
+	if err != nil {
+		return from.shard.explain(err)
+	}
+	for n, i := range part {
+		objects[i] = WithMetadata[T]{list[i].value, metadataOf(from.shard, &known[n])}
+	}
+	return nil
 }
 
 func metadataOf(s *shard, p *store.Provenance) Metadata {

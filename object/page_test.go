@@ -31,7 +31,7 @@ func TestPages(t *testing.T) {
 			want, err := acme.SelectWithMetadata(ctx, c.where, c.shardKeys...)
 			must(t, err)
 			for _, size := range []int{1, 7, len(want), len(want) + 1} {
-				if size == 1 && name != "all" {
+				if size == 1 && name != "one shard key" {
 					continue
 				}
 				var got []Message

@@ -122,10 +122,13 @@ func (q *question[T]) rows(ctx context.Context, from *source, places bool) iter.
 			return
 		}
 		ask := q.part(from)
-		place, err := ask.Placer(ctx)
-		if err != nil {
-			yield(found[T]{}, from.shard.explain(err))
-			return
+		var place func(*onto.Version) (store.Place, error)
+		if places {
+			var err error
+			if place, err = ask.Placer(ctx); err != nil {
+				yield(found[T]{}, from.shard.explain(err))
+				return
+			}
 		}
 		for row, err := range ask.Rows(ctx) {
 			f := found[T]{from: from, value: row.Value, version: row.Version}

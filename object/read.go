@@ -137,15 +137,18 @@ func (r Reader[T, I, S]) PageWithMetadata(ctx context.Context, where Clause, sha
 
 // byID returns the only object with an id.
 func (r *Reader[T, I, S]) byID(ctx context.Context, id I, shardKeys []S, withMetadata bool) (WithMetadata[T], error) {
-	list, err := r.find(ctx, id, shardKeys, withMetadata || len(r.set.compute) > 0)
+	described := withMetadata || len(r.set.compute) > 0
+	list, err := r.find(ctx, id, shardKeys, described)
 	if err != nil {
 		return WithMetadata[T]{}, err
 	}
 	name := r.set.name()
-	switch len(list) {
-	case 0:
+	switch {
+	case len(list) == 0:
 		return WithMetadata[T]{}, onto.Errorf(onto.NotFound, "tenant %s has no %s with the id %q", r.tenant, name, id)
-	case 1:
+	case len(list) == 1 && !described:
+		return WithMetadata[T]{Object: list[0].value}, nil
+	case len(list) == 1:
 		objects, err := r.complete(ctx, list, withMetadata)
 		if err != nil {
 			return WithMetadata[T]{}, err
@@ -170,27 +173,36 @@ func (r *Reader[T, I, S]) find(ctx context.Context, id I, shardKeys []S, pin boo
 		if slices.Contains(shardKeys[:i], shardKey) {
 			continue
 		}
-		key, err := r.set.key.check(r.set.name(), string(id), string(shardKey))
+		got, exists, err := r.get(ctx, id, shardKey, pin)
 		if err != nil {
 			return nil, err
 		}
-		s, err := r.set.shard(ctx, r.tenant, string(shardKey))
-		if err != nil {
-			return nil, err
-		}
-		from, err := r.view(ctx, s, pin)
-		if err != nil {
-			return nil, err
-		}
-		got, err := store.GetRow[T](ctx, from.view, key)
-		switch {
-		case err == nil:
-			list = append(list, found[T]{from: from, value: got.Value, version: got.Version})
-		case onto.CodeOf(err) != onto.NotFound:
-			return nil, s.explain(err)
+		if exists {
+			list = append(list, got)
 		}
 	}
 	return list, nil
+}
+
+// get returns the object with a key, and whether it exists.
+func (r *Reader[T, I, S]) get(ctx context.Context, id I, shardKey S, pin bool) (got found[T], exists bool, err error) {
+	key, err := r.set.key.check(r.set.name(), string(id), string(shardKey))
+	if err != nil {
+		return got, false, err
+	}
+	s, err := r.set.shard(ctx, r.tenant, string(shardKey))
+	if err != nil {
+		return got, false, err
+	}
+	if got.from, err = r.view(ctx, s, pin && r.moment != nil); err != nil {
+		return got, false, err
+	}
+	row, err := store.GetRow[T](ctx, got.from.view, key)
+	if onto.CodeOf(err) == onto.NotFound {
+		return got, false, nil
+	}
+	got.value, got.version = row.Value, row.Version
+	return got, err == nil, s.explain(err)
 }
 
 // findByIndex returns the objects with an id on all shards.
@@ -198,7 +210,7 @@ func (r *Reader[T, I, S]) findByIndex(ctx context.Context, id I) ([]found[T], er
 	if id == "" {
 		return nil, onto.Errorf(onto.Invalid, "%s: the id is empty", r.set.name())
 	}
-	q, sources, err := r.start(ctx, Where().Filter(onto.Path(onto.ComputeID.FieldName()).Eq(string(id))).Limit(2), nil)
+	q, sources, err := r.start(ctx, Where().Filter(onto.Path(onto.ComputeID.FieldName()).Eq(string(id))).Limit(2), nil, false)
 	if err != nil {
 		return nil, err
 	}
@@ -236,15 +248,20 @@ const firstPortion, largestPortion = 16, 512
 
 // each calls yield for the objects that a clause is about.
 func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S, withMetadata bool, yield func(WithMetadata[T], error) bool) {
-	q, sources, err := r.start(ctx, where, texts(shardKeys))
+	q, sources, err := r.start(ctx, where, texts(shardKeys), false)
 	if err != nil {
 		yield(WithMetadata[T]{}, err)
 		return
 	}
-	portion := 1
-	if withMetadata || len(r.set.compute) > 0 {
-		portion = firstPortion
+	if !withMetadata && len(r.set.compute) == 0 {
+		for f, err := range q.merge(ctx, sources, false) {
+			if !yield(WithMetadata[T]{Object: f.value}, err) {
+				return
+			}
+		}
+		return
 	}
+	portion := firstPortion
 	var list []found[T]
 	flush := func() bool {
 		objects, err := r.complete(ctx, list, withMetadata)
@@ -273,9 +290,7 @@ func (r *Reader[T, I, S]) each(ctx context.Context, where Clause, shardKeys []S,
 		if !flush() {
 			return
 		}
-		if portion > 1 {
-			portion = min(2*portion, largestPortion)
-		}
+		portion = min(2*portion, largestPortion)
 	}
 	flush()
 }

@@ -2,6 +2,7 @@ package object
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ontologia/onto"
@@ -25,12 +26,8 @@ type source struct {
 	empty  bool        // the store does not have the type yet
 }
 
-// view is the moment of a shard that a read is about. It is pinned if several questions are
-// about it.
+// view is the moment of a shard that a read is about. It is pinned if it matters which one it is.
 func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error) {
-	if err := s.join(ctx, r.kind); err != nil {
-		return nil, err
-	}
 	from := &source{shard: s, view: s.store.Now(), empty: r.kind.lacking(s)}
 	if r.moment != nil {
 		from.view = s.store.AsOf(*r.moment)
@@ -43,9 +40,10 @@ func (r *base[T]) view(ctx context.Context, s *shard, pin bool) (*source, error)
 	return from, s.explain(err)
 }
 
-// sources are the shards that a read asks, each at one moment: that of the cursor, if there is
-// one.
-func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor) ([]*source, error) {
+// sources are the shards that a read asks, at the moments of the cursor if there is one. Otherwise
+// the views follow the heads, of which one question shows one moment, unless they are pinned; a time
+// is looked up once.
+func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor, pin bool) ([]*source, error) {
 	shards, err := r.kind.shards(ctx, r.tenant, shardKeys)
 	if err != nil {
 		return nil, err
@@ -54,11 +52,31 @@ func (r *base[T]) sources(ctx context.Context, shardKeys []string, from *cursor)
 	if from != nil {
 		return list, from.sources(ctx, r.kind, shards, list)
 	}
-	err = parallel.Do(len(shards), len(shards), func(i int) (err error) {
-		list[i], err = r.view(ctx, shards[i], true)
+	pin = pin || r.moment != nil
+	ready := func(i int) error {
+		err := shards[i].join(ctx, r.kind)
+		if err == nil {
+			list[i], err = r.view(ctx, shards[i], pin)
+		}
 		return err
-	})
-	return list, err
+	}
+	if pin || slices.ContainsFunc(shards, func(s *shard) bool { return !s.knows(r.kind) }) {
+		return list, eachSideBySide(len(shards), ready)
+	}
+	for i := range shards { // nothing is asked
+		if err := ready(i); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// eachSideBySide calls f for each number below n, all at once.
+func eachSideBySide(n int, f func(i int) error) error {
+	if n == 1 {
+		return f(0)
+	}
+	return parallel.Do(n, n, f)
 }
 
 // question checks a clause and the shard keys to which a read is limited.
@@ -85,18 +103,18 @@ func (r *base[T]) question(where Clause, shardKeys []string) (*question[T], erro
 }
 
 // start returns a checked question and the shards that it asks.
-func (r *base[T]) start(ctx context.Context, where Clause, shardKeys []string) (*question[T], []*source, error) {
+func (r *base[T]) start(ctx context.Context, where Clause, shardKeys []string, pin bool) (*question[T], []*source, error) {
 	q, err := r.question(where, shardKeys)
 	if err != nil {
 		return nil, nil, err
 	}
-	sources, err := r.sources(ctx, shardKeys, q.from)
+	sources, err := r.sources(ctx, shardKeys, q.from, pin)
 	return q, sources, err
 }
 
 // page returns the answers up to the limit of a clause, and the cursor for those that follow.
 func (r *base[T]) page(ctx context.Context, where Clause, shardKeys []string) (list []found[T], next string, err error) {
-	q, sources, err := r.start(ctx, where, shardKeys)
+	q, sources, err := r.start(ctx, where, shardKeys, true)
 	if err != nil {
 		return nil, "", err
 	}
@@ -122,12 +140,12 @@ func (r *base[T]) page(ctx context.Context, where Clause, shardKeys []string) (l
 
 // count returns how many answers there are on all shards.
 func (r *base[T]) count(ctx context.Context, where Clause, shardKeys []string) (int64, error) {
-	q, sources, err := r.start(ctx, where, shardKeys)
+	q, sources, err := r.start(ctx, where, shardKeys, false)
 	if err != nil {
 		return 0, err
 	}
 	counts := make([]int64, len(sources))
-	err = parallel.Do(len(sources), len(sources), func(i int) error {
+	err = eachSideBySide(len(sources), func(i int) error {
 		if sources[i].empty {
 			return nil
 		}

@@ -180,9 +180,17 @@ func (k *kind) shards(ctx context.Context, tenant string, shardKeys []string) ([
 
 // shard returns the shard of a tenant that stores a shard key, ready for the objects.
 func (k *kind) shard(ctx context.Context, tenant, shardKey string) (*shard, error) {
-	list, err := k.shards(ctx, tenant, []string{shardKey})
+	t, err := k.vaults.tenant(k.vault, tenant)
 	if err != nil {
 		return nil, err
 	}
-	return list[0], list[0].join(ctx, k)
+	s := t.owner(shardKey)
+	if s == nil {
+		list, err := t.of(ctx, []string{shardKey})
+		if err != nil {
+			return nil, err
+		}
+		s = list[0]
+	}
+	return s, s.join(ctx, k)
 }

@@ -117,23 +117,26 @@ func (s *shard) has(name string) bool {
 // join makes the type of a set known to the store. Callers do not wait for each other: what one
 // has registered is so for the others.
 func (s *shard) join(ctx context.Context, k *kind) error {
-	if k.goType == nil || s.knows(k, false) {
+	if s.knows(k) {
 		return nil
 	}
 	if err := s.store.Register(ctx, k.typ); err != nil {
 		return s.explain(err)
 	}
-	s.knows(k, true)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.joined[k.name()] = true
 	return nil
 }
 
-// knows reports whether the store knows the type of a set, and notes that it does.
-func (s *shard) knows(k *kind, now bool) bool {
+// knows reports whether the store knows the type of a set, as it always does one without a Go type.
+func (s *shard) knows(k *kind) bool {
+	if k.goType == nil {
+		return true
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.joined[k.name()]
-	s.joined[k.name()] = known || now
-	return known
+	return s.joined[k.name()]
 }
 
 // explain names the shard in an error that is about its storage, or about its types.

@@ -89,7 +89,7 @@ func (r Versions) AsOf(t time.Time) Versions {
 // Each yields the versions that a clause is about, of all shards together.
 func (r Versions) Each(ctx context.Context, where Clause) iter.Seq2[onto.Version, error] {
 	return func(yield func(onto.Version, error) bool) {
-		q, sources, err := r.start(ctx, where, nil)
+		q, sources, err := r.start(ctx, where, nil, false)
 		if err != nil {
 			yield(onto.Version{}, err)
 			return

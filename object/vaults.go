@@ -211,6 +211,14 @@ func (t *tenant) of(ctx context.Context, keys []string) ([]*shard, error) {
 	return list, nil
 }
 
+// owner returns the shard that owns the bucket of a shard key; nil if it is not open.
+func (t *tenant) owner(key string) *shard {
+	if l := t.layout.Load(); l != nil {
+		return l.owner[bucketOf(key)]
+	}
+	return nil
+}
+
 // open opens the shards that are not open and returns the new layout. If another caller has
 // done so since the layout that is given, that is the one.
 func (t *tenant) open(ctx context.Context, since *layout) (*layout, error) {

@@ -129,6 +129,13 @@ func (h *handle) Scan(ctx context.Context, q *backend.Query) iter.Seq2[onto.Vers
 	}
 }
 
+func (h *handle) Aggregate(ctx context.Context, a *backend.Aggregation) iter.Seq2[onto.Group, error] {
+	if err := h.place.before(ctx); err != nil {
+		return func(yield func(onto.Group, error) bool) { yield(onto.Group{}, err) }
+	}
+	return h.Backend.Aggregate(ctx, a)
+}
+
 func (h *handle) Register(ctx context.Context, r *backend.Registration) ([]onto.SchemaVersion, error) {
 	if err := h.place.before(ctx); err != nil {
 		return nil, err

@@ -41,7 +41,9 @@ func (q Query[T]) PlaceOf(ctx context.Context, v *onto.Version) (Place, error) {
 // the moment of the query: that of the view, which should not be the head if the rows are to
 // be compared with it later.
 func (q Query[T]) Placer(ctx context.Context) (func(v *onto.Version) (Place, error), error) {
-	q.cursor, q.after = "", nil
+	if q.cursor, q.after = "", nil; len(q.order) == 0 {
+		return func(v *onto.Version) (Place, error) { return Place{Identity: v.Identity, Commit: v.Commit}, nil }, q.err
+	}
 	var place func(*onto.Version) (Place, error)
 	err := again(func() error {
 		ask, err := q.ask(ctx)
@@ -50,8 +52,8 @@ func (q Query[T]) Placer(ctx context.Context) (func(v *onto.Version) (Place, err
 		}
 		return err
 	})
-	if err != nil || len(q.order) == 0 {
-		return place, err
+	if err != nil {
+		return nil, err
 	}
 	return func(v *onto.Version) (Place, error) {
 		p, err := place(v)

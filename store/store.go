@@ -5,6 +5,8 @@
 //	s, err := store.Open(ctx, db, onto.TypeOf[Customer](), onto.TypeOf[Product]())
 //	defer s.Close()
 //
+// Package [github.com/ontologia/onto/object] keeps objects of many tenants in several stores.
+//
 // # Writing
 //
 // [Store.Commit] makes a draft true: it compares what the draft wants with

@@ -42,6 +42,8 @@
 //	onto events replay --handler mail               once more; shown first
 //	onto doctor                                     what is wrong, and how to mend it
 //	onto doctor s3 s3://my-bucket/crm               can this bucket be trusted with a lake?
+//	onto shard status --vaults vaults.yaml          the shards of tenants, and what is wrong
+//	onto query entities Message --vaults vaults.yaml --tenant acme    of all its shards
 //	onto projection verify                          check what is derived from history
 //	onto projection rebuild                         and make it anew
 //	onto lock show                                  who holds a lease
@@ -59,7 +61,8 @@
 // sqlite:////abs.db or sqlite:///:memory: for SQLite, file:///directory or
 // s3://bucket/prefix for a lake. Without either it is onto.db in the current
 // directory. Verbs that read never make a store, and work on a copy that cannot
-// be written. Characters in a URI stand for themselves; credentials are never
+// be written. --vaults FILE, with --vault and --tenant, stands for the shards of tenants in
+// place of a store, on init, query, get, log, export, doctor, migrate and shard. Characters in a URI stand for themselves; credentials are never
 // part of one, but are found where the tools of S3 services find them: in the
 // environment (AWS_PROFILE, AWS_ACCESS_KEY_ID, …), in ~/.aws, or in the machine's
 // role.
@@ -72,7 +75,8 @@
 // ONTO_CONFIG, names another file in place of ./onto.yaml. The files are YAML
 // with one setting per key. An unknown key is an error, and so is an unknown ONTO_
 // variable that is not empty. db and storage_uri are
-// settings, too; where one place gives both, they must agree. actor, such as
+// settings, too; where one place gives both, they must agree. So are vaults, vault and tenant; one
+// place cannot give vaults and a store. actor, such as
 // operator:ana, is on whose behalf verbs write that are not given --actor. Of the others,
 // migration_wait_ms is how long writes wait for a migration, on any storage;
 // max_batch_size, lock_timeout_ms and lease_ttl_ms matter for SQLite; for events

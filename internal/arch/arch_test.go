@@ -149,7 +149,7 @@ func may() map[string][]string {
 		"cmd/onto/internal/care": {"object", "internal/audit", "internal/suggest", "internal/refusal", ".", "archive", "backend", "backend/sqlite", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/probe", "store", "upkeep", "cmd/onto/internal/session", "internal/document", "internal/place", "internal/terminal",
 			"github.com/spf13/cobra"},
 		"work":  {"internal/mailbox", ".", "backend", "store", "internal/attempts", "internal/codec", "internal/dedupe", "internal/fetch", "internal/links", "internal/robots", "internal/uuid", "internal/workcsv", "golang.org/x/net"},
-		"bench": {".", "archive", "bus", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "store", "store/records", "internal/codec", "object", "github.com/mattn/go-sqlite3"},
+		"bench": {".", "archive", "bus", "backend", "backend/lake", "backend/lake/bucket", "backend/lake/bucket/file", "backend/lake/bucket/memory", "backend/lake/duck", "backend/lake/parquet", "backend/sqlite", "filter", "object", "store", "store/records", "internal/codec", "github.com/mattn/go-sqlite3"},
 	}
 }
 

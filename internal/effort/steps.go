@@ -56,7 +56,7 @@ func Steps() []Step {
 			"backend/lake/laketest":    {"TestEveryCallFails"},
 			"backend/sqlite":           {"TestDamagedFile", "TestEdits", "TestFailingCommit", "TestFailingRestore", "TestFlippedBitInTheWAL", "TestFlippedBits"},
 			"backend/sqlite/source":    {"TestFlippedBits"},
-			"cmd/onto":                 {"TestFaultSweep"},
+			"cmd/onto":                 {"TestFaultSweep", "TestFaultSweepOfTenants"},
 		}, ""},
 		{"hostile", "files, lakes, documents and programs that must not be trusted", 75 * time.Second, map[string][]string{
 			"backend/sqlite/source": {"TestCopyMemory"},

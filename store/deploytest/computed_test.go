@@ -206,7 +206,7 @@ func TestComputedFieldsAreNotGiven(t *testing.T) {
 		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(untypedMessage("", strings.Replace("{"+plainMessage+"}", `"c1"`, `7`, 1)))), "Message: field chat: expected string, found int")
 		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(untypedMessage("", `{"chat":"c1"}`))), "Message: field id is missing")
 		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(untypedMessage("", `{"chat":"c1","idd":"m1"}`))), "Message: type Message has no field idd", "did you mean id?")
-		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(chatMessage{ID: strings.Repeat("/", 400), Chat: "c1"})), "Message: the key that chat and id make is 1203 bytes long", "three bytes")
+		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(chatMessage{ID: strings.Repeat("/", 400), Chat: "c1"})), "Message: the key made from chat and id is 1203 bytes long", "three bytes")
 		w.refused(onto.Invalid, commit(onto.Draft{}.Ensure(chatMessage{ID: "m1"})), "Message: field chat is empty")
 		w.refused(onto.Invalid, commit(onto.Draft{}.Delete(chatMessage{Chat: "c1"})), "Message: field id is empty")
 		w.refused(onto.Invalid, commit(onto.Draft{}.Merge(untypedMessage("", `{"chat":"c1"}`))), "Message: field id is missing")
