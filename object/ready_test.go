@@ -36,14 +36,14 @@ type (
 	}
 	notAStruct string
 	changing   struct{ A, B string }
-	listed     struct{ IDs []string }
+	listedIDs  struct{ IDs []string }
 	deep       struct {
-		Head head `json:"head"`
+		Head headed `json:"head"`
 		Body string
 	}
-	head  struct{ From from }
-	from  struct{ ID, Chat string }
-	reads struct {
+	headed struct{ From from }
+	from   struct{ ID, Chat string }
+	reads  struct {
 		ID   string `json:"id"`
 		Onto string `json:"onto_key"`
 	}
@@ -72,9 +72,9 @@ func (o changing) DBKey() key {
 	}
 	return object.KeyOf(o.B, o.B)
 }
-func (o listed) DBKey() key { return object.KeyOf(strings.Join(o.IDs, ""), "x") }
-func (o deep) DBKey() key   { return object.KeyOf(o.Head.From.ID, o.Head.From.Chat) }
-func (o reads) DBKey() key  { return object.KeyOf(o.ID, o.ID) }
+func (o listedIDs) DBKey() key { return object.KeyOf(strings.Join(o.IDs, ""), "x") }
+func (o deep) DBKey() key      { return object.KeyOf(o.Head.From.ID, o.Head.From.Chat) }
+func (o reads) DBKey() key     { return object.KeyOf(o.ID, o.ID) }
 
 // refused returns what Ready panics with.
 func refused(ready func()) (err error) {
@@ -106,7 +106,7 @@ func TestReadyRefuses(t *testing.T) {
 		"an optional field":    {func() { object.NewSet[optional](v, "chat").Ready() }, []string{"optional.DBKey", "required"}},
 		"a panic":              {func() { object.NewSet[panicking](v, "chat").Ready() }, []string{"panics", "not filled in"}},
 		"a hidden field":       {func() { object.NewSet[hidden](v, "chat").Ready() }, []string{"hidden.DBKey"}},
-		"a list":               {func() { object.NewSet[listed](v, "chat").Ready() }, []string{"listed.DBKey"}},
+		"a list":               {func() { object.NewSet[listedIDs](v, "chat").Ready() }, []string{"listedIDs.DBKey"}},
 		"another each time":    {func() { object.NewSet[changing](v, "chat").Ready() }, []string{"changing.DBKey"}},
 		"a key of its own":     {func() { object.NewSet[tagged](v, "chat").Ready() }, []string{"tagged", "key"}},
 		"no struct":            {func() { object.NewSet[notAStruct](v, "chat").Ready() }, []string{"struct"}},
@@ -167,7 +167,7 @@ func TestSetsOfAVault(t *testing.T) {
 	must(t, v.Init(t.Context(), "chat", "acme"))
 	must(t, v.Init(t.Context(), "mail", "acme"))
 	deeps := object.NewSet[deep](v, "chat").Ready().Tenant("acme")
-	d := deep{head{from{"a/b", "100%"}}, "x"}
+	d := deep{headed{from{"a/b", "100%"}}, "x"}
 	must(t, deeps.Insert(t.Context(), d))
 	if got, err := deeps.SelectByID(t.Context(), "a/b"); err != nil || got != d {
 		t.Errorf("got %+v, %v", got, err)

@@ -68,7 +68,7 @@ func showShards(ctx context.Context, c *session.Session, stats bool) error {
 		}
 		return out.Add(d)
 	}
-	err := c.WithTenants(ctx, place.Reading, nil, func(tenants []session.Tenant) error {
+	err := c.WithTenants(ctx, place.Reading, func(tenants []session.Tenant) error {
 		for _, t := range tenants {
 			if err := statusOf(ctx, t, stats, add); err != nil {
 				return err

@@ -35,7 +35,7 @@ func initialiseTenants(ctx context.Context, c *session.Session, schema string, d
 		list, err = planShards(ctx, c, cfg, file, tenants)
 		return err
 	}
-	if err := c.WithTenants(ctx, place.Reading, nil, plan); err != nil {
+	if err := c.WithTenants(ctx, place.Reading, plan); err != nil {
 		return err
 	}
 	if !dryRun {
@@ -99,7 +99,7 @@ func surveyed(ctx context.Context, t session.Tenant) ([]object.SurveyedShard, er
 // makeShards makes the tenants.
 func makeShards(ctx context.Context, c *session.Session, by store.Options) error {
 	ctx = object.With(ctx, onto.Draft{Actor: by.Actor, Comment: by.Comment})
-	return c.WithTenants(ctx, place.Writing, nil, func(tenants []session.Tenant) error {
+	return c.WithTenants(ctx, place.Writing, func(tenants []session.Tenant) error {
 		for _, t := range tenants {
 			if err := t.Init(ctx, t.Vault, t.Name); err != nil {
 				return err
@@ -111,7 +111,7 @@ func makeShards(ctx context.Context, c *session.Session, by store.Options) error
 
 // nameShards fills in the names that shards were given.
 func nameShards(ctx context.Context, c *session.Session, list []*newShard) error {
-	return c.WithTenants(ctx, place.Reading, nil, func(tenants []session.Tenant) error {
+	return c.WithTenants(ctx, place.Reading, func(tenants []session.Tenant) error {
 		i := 0
 		for _, t := range tenants {
 			found, err := surveyed(ctx, t)

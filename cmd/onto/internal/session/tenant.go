@@ -54,7 +54,7 @@ func (c *Session) NameIn(h onto.Hint) onto.Hint {
 
 // WithTenants opens the vaults of the settings, runs f with those of their tenants that the
 // settings name, and closes them. Shards are opened as they are used, as access says.
-func (c *Session) WithTenants(ctx context.Context, how place.Access, opts *store.Options, f func([]Tenant) error) error {
+func (c *Session) WithTenants(ctx context.Context, how place.Access, f func([]Tenant) error) error {
 	cfg, err := c.Configure()
 	if err != nil {
 		return err
@@ -73,16 +73,13 @@ func (c *Session) WithTenants(ctx context.Context, how place.Access, opts *store
 	if err != nil {
 		return err
 	}
-	if opts == nil {
-		opts = c.StoreOptions(cfg)
-	}
 	opener := place.ShardOpener(func(ctx context.Context, loc place.Location, create bool) (backend.Backend, error) {
 		if create {
 			return c.OpenAt(ctx, place.Creating, loc, cfg)
 		}
 		return c.OpenAt(ctx, how, loc, cfg)
 	})
-	vaults, err := object.OpenWith(ctx, config, opts, opener)
+	vaults, err := object.OpenWith(ctx, config, c.StoreOptions(cfg), opener)
 	if err != nil {
 		return err
 	}
@@ -98,7 +95,7 @@ func (c *Session) WithTenants(ctx context.Context, how place.Access, opts *store
 
 // WithVault is WithTenants for a verb that is about tenants of one vault.
 func (c *Session) WithVault(ctx context.Context, how place.Access, f func([]Tenant) error) error {
-	return c.WithTenants(ctx, how, nil, func(list []Tenant) error {
+	return c.WithTenants(ctx, how, func(list []Tenant) error {
 		if err := only("vault", list, func(t Tenant) string { return t.Vault }); err != nil {
 			return err
 		}
