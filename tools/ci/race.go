@@ -6,8 +6,8 @@ import "strings"
 // those whose tests call them from several.
 func racePackages() []string {
 	return []string{
-		"./archive", "./backend/...", "./bus", "./work", "./store/...", "./examples/...",
-		"./internal/backoff", "./internal/effort", "./internal/fetch", "./internal/flock", "./internal/groupcommit", "./internal/iofault",
+		"./archive", "./backend/...", "./bus", "./work", "./object", "./store/...", "./examples/...",
+		"./internal/backoff", "./internal/effort", "./internal/exec", "./internal/fetch", "./internal/flock", "./internal/groupcommit", "./internal/iofault",
 		"./internal/lease", "./internal/mailbox", "./internal/parallel", "./internal/robots",
 	}
 }
@@ -23,7 +23,7 @@ func raceSkips() string {
 		"TestFlipped.*", "TestFacts.*", "TestMoved.*", "TestMigrationsOfFacts.*", "TestRandomHistories", "TestRoundTrip", "TestFind.*", "TestLargeFields",
 		"TestFailing.*", "TestMistakes.*", "TestMemory", "TestStreamMemory", "TestPlans.*", "TestUnpackBomb", "TestLargestRecord", "TestEndlessRecords",
 		"TestRefusedLines", "TestManyRecords", "TestRevertALarge.*", "TestRebuildAfter.*", "TestSQLAgrees.*", "TestLineages", "TestTwoPrograms.*",
-		"TestCopies", "TestLogIsNotWalked", "TestLinearizable", "TestTurn", "TestHybrid", "TestSeekRow", "Fuzz.*",
+		"TestCopies", "TestDeleteMany", "TestLogIsNotWalked", "TestLinearizable", "TestTurn", "TestHybrid", "TestSeekRow", "Fuzz.*",
 		// Other storage.
 		"TestContractOn.*", "TestContractWith.*", "TestContractInPieces", "TestLyingProxy.*", "TestManyOpenReaders", "TestImportBesideWriter", "TestOnSQLite",
 		// Other processes.
