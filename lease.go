@@ -31,7 +31,7 @@ type LeasePurpose string
 const MigrationLease LeasePurpose = "migration"
 
 // MaxLeaseNote is how many bytes the note of a lease may have.
-const MaxLeaseNote = 1 << 10
+const MaxLeaseNote = 4 << 10
 
 // Status says what the lease was taken for and how far its holder is; "" if neither is known.
 func (l Lease) Status() string {
