@@ -50,9 +50,9 @@ func Example_packageComment() {
 
 	config, err := object.ReadConfig("vaults.yaml") // chat: {acme: [sqlite:///acme-1.db, sqlite:///acme-2.db]}
 	vaults, err := object.Open(ctx, config, sqlite.Opener)
-	defer vaults.Close()
 	letters := object.NewSet[Letter](vaults, "chat").WithIndexes("from").Ready()
 	err = vaults.Init(ctx, "chat", "acme") // once; then the tenant exists
+	defer vaults.Close()
 
 	acme := letters.Tenant("acme")
 	ctx = object.With(ctx, onto.Draft{Actor: onto.Operator("ana")})

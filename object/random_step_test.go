@@ -168,7 +168,7 @@ func (h *history) safeUpdate(ctx context.Context, w *world, by onto.Actor) func(
 
 func (h *history) deleteKeys(ctx context.Context, w *world, _ onto.Actor) func() error {
 	var keys []object.Key[MessageID, ChatID]
-	for _, m := range h.draw(w)[:1+h.r.IntN(1)] {
+	for _, m := range h.draw(w) {
 		keys = append(keys, m.DBKey())
 	}
 	h.did = fmt.Sprintf("%s: delete %q", w.name, keys)
