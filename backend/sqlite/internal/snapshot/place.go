@@ -236,27 +236,26 @@ func (p *Place) Begin(ctx context.Context, begin func(c *driver.Conn) error) (c 
 
 // Look calls look with a connection for reading the schema. A file without WAL and journal is
 // read in place. Otherwise look is called first without their contents, and may report that
-// it has seen enough.
+// it has seen enough. That also saves the wait for the index of a WAL that a crash has left
+// behind: SQLite takes it for one that another program is about to bring up to date.
 func (p *Place) Look(ctx context.Context, look func(c *driver.Conn) (enough bool, err error)) error {
 	before, err := p.state(nil)
 	if err != nil {
 		return err
 	}
 	enough := false
-	if !before.live() {
-		var c *driver.Conn
-		if c, err = driver.DialTried(p.file, driver.AccessImmutable); err == nil {
-			enough, err = look(c)
-			c.Close()
-		}
-		if err == nil && enough {
-			return nil
-		}
-		if before.settled() && p.isStill(before) {
-			return err
-		}
+	var c *driver.Conn
+	if c, err = driver.DialTried(p.file, driver.AccessImmutable); err == nil {
+		enough, err = look(c)
+		c.Close()
 	}
-	c, _, err := p.Begin(ctx, func(c *driver.Conn) error {
+	if err == nil && enough {
+		return nil
+	}
+	if !before.live() && before.settled() && p.isStill(before) {
+		return err
+	}
+	c, _, err = p.Begin(ctx, func(c *driver.Conn) error {
 		_, err := look(c)
 		return err
 	})
