@@ -75,8 +75,8 @@ func TestDamagedAndWritten(t *testing.T) {
 	}
 }
 
-// A file without WAL and journal is looked at in place. Otherwise the schema of
-// the WAL is seen too, unless the function has seen enough.
+// A file without WAL and journal is looked at once, in place. Otherwise the schema of the WAL
+// is seen too, unless the function has seen enough without it.
 func TestLook(t *testing.T) {
 	tables := func(p *snapshot.Place, enough bool) (seen []int64) {
 		t.Helper()
@@ -109,8 +109,11 @@ func TestLook(t *testing.T) {
 	}
 	inUseScratch := t.TempDir()
 	inUse := findIn(t, other, inUseScratch)
-	if got := tables(inUse, false); len(got) != 1 || got[0] != 2 || copies(t, inUseScratch) != 0 {
-		t.Errorf("in use: got %d, %d copies; want one look, in place", got, copies(t, inUseScratch))
+	if got := tables(inUse, true); len(got) != 1 || got[0] != 1 || copies(t, inUseScratch) != 0 {
+		t.Errorf("in use, enough: got %d, %d copies; want one look without the WAL", got, copies(t, inUseScratch))
+	}
+	if got := tables(inUse, false); len(got) != 2 || got[1] != 2 || copies(t, inUseScratch) != 0 {
+		t.Errorf("in use: got %d, %d copies; want a second look, in place", got, copies(t, inUseScratch))
 	}
 }
 
