@@ -45,6 +45,9 @@ const (
 // maxIndex is how far a list can be filled up with null.
 const maxIndex = MaxValue / 4
 
+// largeIndex is up to where that is so little that the memory is not measured before.
+const largeIndex = maxIndex / 64
+
 func newEditor(v any) *editor { return &editor{value: v, owned: map[uintptr]any{}} }
 
 func (e *editor) owns(v any) bool {
@@ -289,6 +292,9 @@ func (e *editor) write(w *watch, p place, v any) (any, error) {
 		holder.(map[string]any)[p.name] = v
 		return holder, nil
 	case element:
+		if !p.found && p.start >= largeIndex {
+			w.large()
+		}
 		holder := e.writableList(p.holder, p.start+1)
 		holder.([]any)[p.start] = v
 		return holder, nil

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	childMemory   = 1 << 30     // what a child may allocate beyond its start: on a busy machine a program is stopped late
+	childMemory   = 512 << 20   // what a child may allocate beyond its start
 	childPatience = time.Minute // when a child counts as hung; the machine may be busy
 )
 

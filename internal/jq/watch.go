@@ -9,7 +9,7 @@ import (
 
 // MaxMemory is how many bytes the heap may grow while a program runs on one
 // object. The heap is the whole process's, so what others allocate meanwhile
-// counts too; runs of less than a few milliseconds are never measured.
+// counts too; runs of less than a few milliseconds are measured only before large allocations.
 const MaxMemory = 256 << 20
 
 const (
@@ -87,13 +87,31 @@ func (w *watch) look() {
 	case w.last.IsZero() && now.Sub(w.start) > lookAfter:
 		w.last, w.heap = now, heapSize()
 	case !w.last.IsZero() && now.Sub(w.last) > lookAgain:
-		w.last = now
-		if size := heapSize(); w.err == nil && size > w.heap+MaxMemory {
-			w.err = fmt.Errorf("it took more than %d MiB of memory", MaxMemory>>20)
-			ended := make(chan struct{})
-			close(ended)
-			w.done = ended
-		}
+		w.weigh(now)
+	}
+}
+
+// large is called before much is allocated at once: a few such steps between two measurements
+// would go far beyond the limit.
+func (w *watch) large() {
+	if now := time.Now(); w.last.IsZero() {
+		w.start, w.last, w.heap = now, now, heapSize()
+	} else {
+		w.weigh(now)
+	}
+	if w.err != nil {
+		panic(stopped{})
+	}
+}
+
+// weigh compares the heap with the limit.
+func (w *watch) weigh(now time.Time) {
+	w.last = now
+	if size := heapSize(); w.err == nil && size > w.heap+MaxMemory {
+		w.err = fmt.Errorf("it took more than %d MiB of memory", MaxMemory>>20)
+		ended := make(chan struct{})
+		close(ended)
+		w.done = ended
 	}
 }
 
