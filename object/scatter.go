@@ -14,7 +14,7 @@ import (
 type base[T any] struct {
 	kind   *kind
 	tenant string
-	moment *time.Time // nil for now
+	moment *time.Time // nil for the newest state of each shard
 	find   func(store.View) store.Query[T]
 }
 

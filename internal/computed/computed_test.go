@@ -220,13 +220,14 @@ func TestTextsAreThoseOfTheModel(t *testing.T) {
 }
 
 func TestKeysHaveAnInverse(t *testing.T) {
-	part := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("%/2F5a é\"")), 1, 6, -1), rapid.StringN(1, 5, -1))
+	part := rapid.OneOf(rapid.StringOfN(rapid.SampledFrom([]rune("%/2F5a é\"")), 1, 6, -1), rapid.StringN(1, 5, -1)).
+		Filter(func(s string) bool { return !strings.Contains(s, "\x00") }) // which JSON of ours does not hold
 	r := computed.Of(schemaOf(t, onto.TypeOf[small]().As("Small").Keyed("id", "chat")))
 	effort.Check(t, 1000, func(t *rapid.T) {
 		shard, id := part.Draw(t, "shard"), part.Draw(t, "id")
 		fields, err := codec.AppendValue(nil, reflect.ValueOf(map[string]any{"chat": shard, "id": id}))
 		if err != nil {
-			t.Skip(err)
+			t.Fatal(err)
 		}
 		key, err := r.Key(fields)
 		if err != nil || key != onto.ShardedKey(shard, id) {
